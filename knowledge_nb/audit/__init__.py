@@ -1,0 +1,1 @@
+"""Auditing: statistics on a snapshot, coverage of term lists, disk against index."""

@@ -1,0 +1,1 @@
+"""Comparing rankings: runs, measures, comparisons, explanations."""

@@ -1,0 +1,1 @@
+"""From a folder to the index: walk, classify, chunk, embed, replace; and watching."""

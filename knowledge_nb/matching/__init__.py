@@ -1,0 +1,1 @@
+"""Set membership: the closed query language, enumerate, the vocabulary."""

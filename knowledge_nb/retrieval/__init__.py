@@ -1,0 +1,1 @@
+"""Ranked search: lexical, vector, and both fused by reciprocal rank."""

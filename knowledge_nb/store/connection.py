@@ -1,0 +1,373 @@
+"""The only module that opens knowledge.db.
+
+Two handles, without inheritance: `Reader` (read-only, shared by threads, a few short-lived idle
+connections) and `Writer` (holds the write lock for its lifetime, one connection). A second SQLite
+library, or a plain open(), in the same process would drop our POSIX locks and lose committed rows
+(https://www.sqlite.org/howtocorrupt.html section 2.2), so nothing else touches the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+
+import apsw
+
+from knowledge_nb.errors import (
+    ForeignStoreError,
+    SearchTimeoutError,
+    StoreAccessError,
+    StoreDamagedError,
+    StoreError,
+    StoreLockedError,
+)
+from knowledge_nb.store.files import StoreFiles
+from knowledge_nb.store.format import check_format, create_schema, is_blank
+from knowledge_nb.store.lock import WriteLock
+
+BUSY_MILLISECONDS = 5_000
+CHECKPOINT_BYTES = 16 * 1024 * 1024  # unchecked, readers let the log grow to 285 MB (measured)
+MAX_IDLE_CONNECTIONS = 4
+MAX_IDLE_SECONDS = 30.0
+
+# Connections inherited through fork() are neither used nor closed: closing one here could take
+# the parent's log for nobody's and unlink it. They stay referenced, so no finaliser closes them.
+_inherited: list[apsw.Connection] = []
+
+
+class Connection(apsw.Connection):
+    """An apsw connection that stops on Ctrl-C and at a deadline (`time.monotonic()` seconds)."""
+
+    deadline: float | None = None
+    deadline_passed: bool = False
+
+    def poll(self) -> bool:
+        """Progress handler: its return to Python is what lets a signal handler run at all."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            self.deadline_passed = True
+            return True
+        return False
+
+
+def _stoppable(connection: Connection) -> None:
+    # apsw ignores Ctrl-C until a statement ends (9.6 s measured); so every 20,000 steps.
+    connection.set_progress_handler(connection.poll, 20_000)
+
+
+def _waits_for_locks(connection: Connection) -> None:
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+
+
+def _keeps_references(connection: Connection) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _sorts_in_memory(connection: Connection) -> None:
+    # Temporary b-trees of text must not land unencrypted in a shared /tmp.
+    connection.execute("PRAGMA temp_store = MEMORY")
+
+
+EVERY_CONNECTION: tuple[Callable[[Connection], None], ...] = (
+    _stoppable,
+    _waits_for_locks,
+    _keeps_references,
+    _sorts_in_memory,
+)
+
+
+@contextlib.contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Turn apsw's errors into ours; the one place where that happens."""
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise StoreLockedError(f"{where} is busy: {error}. Try again.") from error
+    except apsw.NotADBError as error:
+        raise ForeignStoreError(
+            f"{where} is not an SQLite file. Name another store with --store, or move it away."
+        ) from error
+    except apsw.CorruptError as error:
+        raise StoreDamagedError(
+            f"{where} is damaged: {error}. Run `knowledge doctor --integrity`."
+        ) from error
+    except apsw.FullError as error:
+        raise StoreAccessError(f"no space left for {where}; the index is as before.") from error
+    except (
+        apsw.CantOpenError,
+        apsw.ReadOnlyError,
+        apsw.PermissionsError,
+        apsw.AuthError,
+        apsw.IOError,
+    ) as error:
+        raise StoreAccessError(f"cannot use {where}: {error}.") from error
+    except apsw.InterruptError as error:
+        raise SearchTimeoutError("the time limit given for this call has passed") from error
+    except apsw.Error as error:
+        raise StoreError(f"SQLite refused a statement on {where}: {error}") from error
+
+
+def _open(files: StoreFiles, flags: int) -> Connection:
+    files.refuse_symlinks()
+    connection = Connection(str(files.database), flags=flags)
+    try:
+        for practice in EVERY_CONNECTION:
+            practice(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def _transaction(connection: Connection, begin: str) -> Iterator[None]:
+    # apsw's own `with connection:` turns an interrupt into "cannot rollback".
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.deadline = None
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+class Reader:
+    """A read-only handle that any number of threads may share.
+
+    Parameters
+    ----------
+    files : StoreFiles
+        The store; its database need not exist yet.
+    prepare : callable, optional
+        Run once on every new connection (loads the vector extension).
+    """
+
+    def __init__(
+        self, files: StoreFiles, prepare: Callable[[Connection], None] | None = None
+    ) -> None:
+        self._files = files
+        self._prepare = prepare
+        self._guard = threading.Lock()
+        self._idle: list[tuple[float, Connection]] = []
+        self._owner = os.getpid()
+
+    @property
+    def files(self) -> StoreFiles:
+        """Where the store lies."""
+        return self._files
+
+    def is_built(self) -> bool:
+        """Whether a database with a schema lies there (says nothing of a completed pass)."""
+        if not self._files.exists():
+            return False
+        with translated(str(self._files.database)):
+            connection = _open(self._files, apsw.SQLITE_OPEN_READONLY)
+            try:
+                return not is_blank(connection)
+            finally:
+                connection.close()
+
+    @contextlib.contextmanager
+    def snapshot(self, *, deadline: float | None = None) -> Iterator[Connection]:
+        """One read transaction: everything read inside is of one committed state.
+
+        Parameters
+        ----------
+        deadline : float, optional
+            `time.monotonic()` seconds after which statements stop.
+
+        Raises
+        ------
+        StoreFormatError
+            The gate refused the file.
+        SearchTimeoutError
+            The deadline passed.
+        """
+        with translated(str(self._files.database)):
+            connection = self._take()
+            keep = False
+            try:
+                connection.deadline = deadline
+                with _transaction(connection, "BEGIN"):
+                    # A deferred transaction has no snapshot before its first read.
+                    connection.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018
+                    yield connection
+                keep = True
+            finally:
+                connection.deadline = None
+                self._give_back(connection, keep=keep)
+
+    def _take(self) -> Connection:
+        stale: list[Connection] = []
+        with self._guard:
+            if os.getpid() != self._owner:
+                _inherited.extend(connection for _, connection in self._idle)
+                self._idle, self._owner = [], os.getpid()
+            oldest = time.monotonic() - MAX_IDLE_SECONDS
+            while self._idle and self._idle[0][0] < oldest:
+                stale.append(self._idle.pop(0)[1])
+            found = self._idle.pop()[1] if self._idle else None
+        for connection in stale:
+            connection.close()
+        if found is not None:
+            return found
+        connection = _open(self._files, apsw.SQLITE_OPEN_READONLY)
+        try:
+            check_format(connection, str(self._files.database))
+            if self._prepare is not None:
+                self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _give_back(self, connection: Connection, *, keep: bool) -> None:
+        with self._guard:
+            if keep and len(self._idle) < MAX_IDLE_CONNECTIONS:
+                self._idle.append((time.monotonic(), connection))
+                return
+        connection.close()
+
+    def close(self) -> None:
+        """Close the idle connections; a later call opens new ones."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+            if os.getpid() != self._owner:
+                _inherited.extend(connection for _, connection in idle)
+                return
+        for _, connection in idle:
+            connection.close()
+
+
+class Writer:
+    """The one handle that writes: it holds the write lock from `open` to `close`.
+
+    Helpers take its connection and run on the caller's transaction; there is no nested begin.
+    """
+
+    def __init__(self, files: StoreFiles, lock: WriteLock, connection: Connection) -> None:
+        self.files = files
+        self.connection = connection
+        self._lock = lock
+
+    @classmethod
+    def open(
+        cls,
+        files: StoreFiles,
+        *,
+        wait: float = 0.0,
+        prepare: Callable[[Connection], None] | None = None,
+        gate: bool = True,
+    ) -> Writer:
+        """Make the store where it is missing, take its lock, open it and pass the gate.
+
+        Parameters
+        ----------
+        files : StoreFiles
+            The store.
+        wait : float
+            Seconds to wait for another writer.
+        prepare : callable, optional
+            Run on the new connection (loads the vector extension).
+        gate : bool
+            False opens what the gate refuses, for reset and the doctor only.
+
+        Raises
+        ------
+        StoreLockedError, StoreAccessError, StoreFormatError
+        """
+        try:
+            files.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreAccessError(
+                f"cannot make the store directory {files.directory}: {error.strerror}"
+            ) from error
+        lock = WriteLock(files)
+        lock.acquire(wait=wait)
+        try:
+            files.prepare()
+            with translated(str(files.database)):
+                connection = _open(files, apsw.SQLITE_OPEN_READWRITE)
+        except BaseException:
+            lock.release()
+            raise
+        writer = cls(files, lock, connection)
+        try:
+            with translated(str(files.database)):
+                if prepare is not None:
+                    prepare(connection)
+                if is_blank(connection):
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    with _transaction(connection, "BEGIN IMMEDIATE"):
+                        create_schema(connection)
+                elif gate:
+                    check_format(connection, str(files.database))
+                connection.execute("PRAGMA synchronous = NORMAL")
+                connection.execute(f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES}")
+            files.assert_private()
+        except BaseException:
+            writer.close()
+            raise
+        return writer
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """One short write transaction; a commit that changed rows raises meta.generation by one.
+
+        On any exception, an interrupt included, it is rolled back whole.
+        """
+        connection = self.connection
+        with translated(str(self.files.database)):
+            before = connection.total_changes()
+            with _transaction(connection, "BEGIN IMMEDIATE"):
+                yield connection
+                if connection.total_changes() != before:
+                    connection.execute(
+                        "INSERT INTO meta (key, value) VALUES ('generation', '1') ON CONFLICT (key)"
+                        " DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)"
+                    )
+            self._bound_log()
+
+    def _bound_log(self) -> None:
+        log = self.files.sidecars[0]
+        try:
+            large = os.stat(log, follow_symlinks=False).st_size > CHECKPOINT_BYTES
+        except FileNotFoundError:
+            return
+        if large:
+            self.checkpoint(apsw.SQLITE_CHECKPOINT_RESTART, patience=250)
+
+    def checkpoint(self, mode: int, *, patience: int = BUSY_MILLISECONDS) -> bool:
+        """Move the log into the database; False when a reader was in the way for `patience` ms."""
+        self.connection.set_busy_timeout(patience)
+        try:
+            self.connection.wal_checkpoint(mode=mode)
+        except apsw.BusyError:
+            return False
+        finally:
+            self.connection.set_busy_timeout(BUSY_MILLISECONDS)
+        return True
+
+    def close(self) -> None:
+        """Close the connection, re-assert the modes and free the lock; twice is harmless."""
+        try:
+            self.connection.close()
+            self.files.assert_private()
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,41 @@
+"""What a store holds, and what it does not: the figures behind every completeness statement."""
+
+from __future__ import annotations
+
+import datetime
+
+import apsw
+
+from knowledge_nb.records import Completeness
+from knowledge_nb.store.format import read_meta
+
+_DOCUMENTS = "SELECT count(*), total(chunks), total(stale_reason IS NOT NULL) FROM documents"
+_SKIPPED = "SELECT reason, count(*) FROM skipped_files GROUP BY reason ORDER BY 2 DESC, 1"
+_OTHER = "SELECT suffix, sum(files) FROM other_types GROUP BY suffix ORDER BY 2 DESC, 1"
+_NO_VECTOR = "SELECT count(*) FROM chunks WHERE vector_state IN ('none', 'refused')"
+
+
+def utc_now() -> str:
+    """The time now, UTC, ISO 8601 to the second."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_completeness(connection: apsw.Connection) -> Completeness:
+    """Count what this committed state covers, on the caller's transaction."""
+    meta = read_meta(connection)
+    documents, chunks, stale = connection.execute(_DOCUMENTS).get
+    without_vector = 0
+    if "embedding_manifest" in meta:
+        without_vector = connection.execute(_NO_VECTOR).get
+    return Completeness(
+        documents=documents,
+        chunks=int(chunks),
+        skipped=dict(connection.execute(_SKIPPED).fetchall()),
+        other_types=dict(connection.execute(_OTHER).fetchall()),
+        stale=int(stale),
+        without_vector=without_vector,
+        generation=int(meta.get("generation", "0")),
+        last_completed=meta.get("pass_completed", ""),
+        unfinished_since=meta.get("pass_started", ""),
+        base=meta.get("base", ""),
+    )
