@@ -1,21 +1,24 @@
 """The one function that turns stored text and query text into what FTS5 sees.
 
-The stored text stays verbatim; the two FTS5 tables are fed `index_text` of it, and a query goes through the same
-function, so that the same words give the same tokens on both sides. ASCII passes unchanged. Everything else goes through
-these steps, in this order:
+The stored text stays verbatim; the two FTS5 tables are fed `index_text` of it, and a query goes
+through the same function, so that the same words give the same tokens on both sides. ASCII passes
+unchanged. Everything else goes through these steps, in this order:
 
-1. Default-ignorable characters (soft hyphen, joiners, variation selectors, tags ...) go; U+200B becomes a space.
-2. Characters that hold a whole word or number (``㎏``, ``㈱``, ``①``, ``½``) become their NFKC form with spaces around:
-   glued to a neighbour they would hide it (``①Intro``) or make another number of it (``1½`` is not ``11/2``). Kangxi
-   radicals, which PDF extraction leaves in place of ideographs, become the ideographs.
-3. Every other assigned character that is not a letter, number, mark (Mn, Mc) or private use becomes a space, **before**
-   NFKC: the Unicode tables of FTS5 end at 6.1 (to it ``₽500`` is one token), and NFKC makes ``WindowsTM`` of a trade mark
-   and cuts ``don´t``. Unassigned characters stay, save in the blocks of symbols, where they are tomorrow's emoji.
-   Letters that got their case after 6.1 (Georgian Mtavruli, Cherokee, Adlam ...) are case-folded here; FTS5 cannot.
-4. A superscript or subscript digit beside a digit is set apart (``10²`` is not ``102``); then NFKC.
+1. Default-ignorable characters (soft hyphen, joiners, variation selectors, tags ...) go; U+200B
+   becomes a space.
+2. Characters that hold a whole word or number (``㎏``, ``㈱``, ``①``, ``½``) become their NFKC form
+   with spaces around: glued to a neighbour they would hide it (``①Intro``) or make another number
+   of it (``1½`` is not ``11/2``). Kangxi radicals, which PDF extraction leaves in place of
+   ideographs, become the ideographs.
+3. Every other assigned character that is not a letter, number, mark (Mn, Mc) or private use
+   becomes a space, **before** NFKC: the Unicode tables of FTS5 end at 6.1 (to it ``₽500`` is one
+   token), and NFKC makes ``WindowsTM`` of a trade mark and cuts ``don´t``. Unassigned characters
+   stay, save in the blocks of symbols, where they are tomorrow's emoji. Letters that got their
+   case after 6.1 (Georgian Mtavruli, Cherokee, Adlam ...) are case-folded here; FTS5 cannot.
+4. A superscript or subscript digit beside a digit is set apart (``10²`` is not ``102``), then NFKC.
 5. U+0300-036F that follow no word character go: porter makes an empty token of them.
-6. In the scripts written without spaces, a space goes around each cluster (a letter, its marks, and a letter stacked
-   under it), so that any run of them is found as a phrase.
+6. In the scripts written without spaces, a space goes around each cluster (a letter, its marks, and
+   a letter stacked under it), so that any run of them is found as a phrase.
 
 References
 ----------
@@ -28,6 +31,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
 from unicodedata import category, normalize
 
 __all__ = [
@@ -50,66 +55,87 @@ EXACT_TOKENIZER = "unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
 """``tokenize=`` of the table that knows words as written: case folded, accents literal."""
 
 UNICODE_VERSION = unicodedata.unidata_version
-"""Version of the Unicode data that `index_text` follows; an index built under another one is not the same index."""
+"""Version of the Unicode data behind `index_text`; an index built under another one may differ."""
 
 LEVEL_MARK = "\uf8f0"
-"""Token between the levels of an indexed breadcrumb. It comes from `index_headings` only, never from a text."""
+"""Token between the levels of an indexed breadcrumb: made by `index_headings`, never by a text."""
 
 _IGNORABLE = re.compile(
-    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
 _APART = re.compile(
-    "[\xbc-\xbe\u2150-\u215f\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u2e9f\u2ef3\u2f00-\u2fd5\u3200-\u33ff"
+    "[\xbc-\xbe\u2150-\u215f\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u3200-\u33ff"
     "\U0001f100-\U0001f10c]"
 )
+_RADICALS = re.compile("[\u2e9f\u2ef3\u2f00-\u2fd5]")
 # Blocks in which a character that this Python does not know yet is a symbol, not a letter.
 _SYMBOLS = re.compile("[\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001fbff]")
-# Where FTS5 (Unicode 6.1) knows no case: found by asking it for every code point, which a test repeats.
+# Where FTS5 (Unicode 6.1) knows no case: a test asks it for every code point.
 _LATE_CASE = re.compile(
     "[\u037f\u0528-\u052f\u13f8-\u13fd\u1c80-\u1cbf\u2c2f\ua698-\ua69b\ua796-\ua7ff\uab70-\uabbf"
     "\U00010450-\U0001ffff]"
 )
-_KEPT = frozenset("Lu Ll Lt Lm Lo Nd Nl No Mn Mc Co Cn".split())
+_KEPT = frozenset(["Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "Mn", "Mc", "Co", "Cn"])
 
 _SCRIPT_DIGITS = "\xb2\xb3\xb9\u2070\u2074-\u2079\u2080-\u2089"
 _SCRIPT_DIGIT = re.compile(f"[{_SCRIPT_DIGITS}]")
 _NUMBER_EDGE = re.compile(rf"(?<=\d)(?=[{_SCRIPT_DIGITS}])|(?<=[{_SCRIPT_DIGITS}])(?=\d)")
 
-# What separates words once steps 1 to 4 are done: ASCII, and the three symbols that NFKC composes out of ASCII.
+# What separates words after steps 1 to 4: ASCII, and three symbols that NFKC composes out of it.
 _SEPARATORS = "\x00-/:-@\\[-`{-\x7f\u2260\u226e\u226f"
-_MARK = re.compile("[\u0300-\u036f]")
-_LONE_MARKS = re.compile(f"(?<![^{_SEPARATORS}])[\u0300-\u036f]+")
 _WORD = re.compile(f"[^{_SEPARATORS}]+")
+_ACCENT = re.compile("[\u0300-\u036f]")
+_LONE_ACCENTS = re.compile(f"(?<![^{_SEPARATORS}])[\u0300-\u036f]+")
+
+# Blocks that mix letters, marks and digits: Thai and Lao, Myanmar, Khmer, Tai Le and New Tai Lue,
+# Tai Tham, Balinese, Javanese and Myanmar extended, Tai Viet, Ahom. Digits are not cut apart.
+_MIXED = (
+    (0x0E00, 0x0EFF),
+    (0x1000, 0x109F),
+    (0x1780, 0x17FF),
+    (0x1950, 0x19DF),
+    (0x1A20, 0x1AAF),
+    (0x1B00, 0x1B7F),
+    (0xA980, 0xA9FF),
+    (0xAA60, 0xAADF),
+    (0x11700, 0x1174F),
+)
+# Han, Kana, Bopomofo, Yi, Tangut, Khitan, Nushu; planes 2 and 3 whole, since Han still grows there.
+_WHOLE = (
+    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa"
+    "\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48c"
+    "\uf900-\ufaff\uff66-\uff9f\U00016fe0-\U00016fe3\U00017000-\U00018dff\U0001aff0-\U0001b2ff"
+    "\U00020000-\U0003fffd"
+)
+# Signs that stack the letter after them under the one before: Myanmar, Khmer, Tai Tham and others.
+_STACKERS = "\u1039\u17d2\u1a60\u1b44\ua9c0"
 
 
-def _unspaced_letters() -> str:
-    """Return the letters of the scripts written without spaces as the inside of a character class."""
-    # South East Asian blocks hold letters, marks and digits mixed; digits are not cut apart.
-    mixed = [(0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x1950, 0x19DF), (0x1A20, 0x1AAF)]
-    mixed += [(0x1B00, 0x1B7F), (0xA980, 0xA9FF), (0xAA60, 0xAADF), (0x11700, 0x1174F)]
-    letters = [chr(c) for first, last in mixed for c in range(first, last + 1) if category(chr(c))[0] == "L"]
-    return "".join(letters) + (
-        "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
-        "\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48c\uf900-\ufaff\uff66-\uff9f"
-        "\U00016fe0-\U00016fe3\U00017000-\U00018dff\U0001aff0-\U0001b2ff\U00020000-\U0003fffd"
+class _Unspaced(NamedTuple):
+    """Patterns of the scripts written without spaces."""
+
+    letter: re.Pattern[str]
+    run: re.Pattern[str]
+    cluster: re.Pattern[str]
+
+
+@cache
+def _unspaced() -> _Unspaced:
+    """Compile the patterns on first need: asking for the category of all marks takes 15 ms."""
+    mixed = (chr(code) for first, last in _MIXED for code in range(first, last + 1))
+    letter = "".join(char for char in mixed if category(char)[0] == "L") + _WHOLE
+    mark = "".join(c for c in map(chr, range(0x300, 0x1F000)) if category(c) in ("Mn", "Mc"))
+    return _Unspaced(
+        letter=re.compile(f"[{letter}]"),
+        run=re.compile(f"[{letter}][{letter}{mark}]*"),
+        cluster=re.compile(f"[{letter}](?:[^{letter}]|(?<=[{_STACKERS}])[{letter}])*"),
     )
 
 
-def _marks() -> str:
-    """Return every character of category Mn or Mc as the inside of a character class."""
-    found = (chr(c) for span in (range(0x300, 0x20000), range(0xE0100, 0xE01F0)) for c in span)
-    return "".join(c for c in found if category(c) in ("Mn", "Mc"))
-
-
-_LETTERS = _unspaced_letters()
-_STACKERS = "\u1039\u17d2\u1a60\u1b44\ua9c0"
-_UNSPACED = re.compile(f"[{_LETTERS}]")
-_RUN = re.compile(f"[{_LETTERS}][{_LETTERS}{_marks()}]*")
-_CLUSTER = re.compile(f"[{_LETTERS}](?:[^{_LETTERS}]|(?<=[{_STACKERS}])[{_LETTERS}])*")
-
-# What each character becomes in steps 1 to 3, learnt as characters are met: a text has few different ones.
-_plain: set[str] = {chr(c) for c in range(1, 128)}
+# What each character becomes in steps 1 to 3, learnt as it is met: a text has few different ones.
+_plain: set[str] = {chr(code) for code in range(1, 128)}
 _changed: dict[str, str] = {}
 
 
@@ -128,14 +154,16 @@ def _replacement(char: str) -> str:
     if char in ("\0", LEVEL_MARK) or ord(char) & 0xFFFE == 0xFFFE:
         return " "
     kind = category(char)
-    if _APART.match(char) and kind != "Lo" and kind != "Cn":
-        form = "".join(c if c.isascii() or category(c) in _KEPT else " " for c in normalize("NFKC", char))
-        return f" {form} "
+    if _APART.match(char) and kind not in ("Lo", "Cn"):
+        form = normalize("NFKC", char)
+        return f" {''.join(c if category(c) in _KEPT else ' ' for c in form)} "
+    if _RADICALS.match(char):
+        return normalize("NFKC", char)
     if kind not in _KEPT or (kind == "Cn" and _SYMBOLS.match(char)):
         return " "
     if char in "\u013f\u0140":
-        # Catalan: NFKC gives "l" and a middle dot, which would come too late for step 3.
-        return "L " if char == "\u013f" else "l "
+        # Catalan: NFKC gives a letter and a middle dot, too late for step 3.
+        return normalize("NFKC", char)[0] + " "
     return _simple_fold(char) if _LATE_CASE.match(char) else char
 
 
@@ -152,7 +180,7 @@ def _prepare(text: str) -> str:
             _changed[char] = new
         changes[char] = new
     if len(changes) > 24:
-        text = text.translate(str.maketrans(changes))
+        text = text.translate({ord(char): new for char, new in changes.items()})
     else:
         for char, new in changes.items():
             text = text.replace(char, new)
@@ -161,13 +189,13 @@ def _prepare(text: str) -> str:
     if _SCRIPT_DIGIT.search(text):
         text = _NUMBER_EDGE.sub(" ", text)
     text = normalize("NFKC", text)
-    return _LONE_MARKS.sub("", text) if _MARK.search(text) else text
+    return _LONE_ACCENTS.sub("", text) if _ACCENT.search(text) else text
 
 
 def _spaced(run: str) -> str:
     """Put one space between the clusters of a run."""
-    # A run without marks has a cluster per character; isalnum is false for a mark.
-    return " ".join(run if run.isalnum() else _CLUSTER.findall(run))
+    # Without marks each character is a cluster; a mark is not alphanumeric to Python.
+    return " ".join(run if run.isalnum() else _unspaced().cluster.findall(run))
 
 
 def index_text(text: str) -> str:
@@ -181,19 +209,22 @@ def index_text(text: str) -> str:
     Returns
     -------
     str
-        The same object for ASCII without NUL. The result tokenizes to the same tokens when it is passed through again,
-        has no NUL, no lone surrogate and no `LEVEL_MARK`. It can hold any ASCII punctuation: to make a phrase of it,
-        double its ``"`` and put it between quotes. It may have no token at all (``"!!"``, an emoji): see `words`.
+        The same object for ASCII without NUL. Passed through again it gives the same tokens. It has
+        no NUL, no lone surrogate and no `LEVEL_MARK`, but any ASCII punctuation: to make an FTS5
+        phrase of it, double its ``"`` and put it between quotes. It may hold no token at all
+        (``!!``, an emoji): then `words` of it is empty.
 
     Notes
     -----
-    Case is left to FTS5, which folds it one to one (``Straße`` is ``straße``, never ``strasse``; ``İ`` stays ``İ`` in the
-    exact table and is ``i`` in the porter table).
+    Case is left to FTS5, which folds it one to one: ``Straße`` is ``straße``, never ``strasse``;
+    ``İ`` stays ``İ`` in the exact table and is ``i`` in the porter table.
     """
     if text.isascii():
         return text.replace("\0", " ") if "\0" in text else text
     text = _prepare(text)
-    return text if text.isascii() else _RUN.sub(lambda run: f" {_spaced(run[0])} ", text)
+    if text.isascii():
+        return text
+    return _unspaced().run.sub(lambda run: f" {_spaced(run[0])} ", text)
 
 
 def index_headings(levels: Sequence[str]) -> str:
@@ -207,8 +238,8 @@ def index_headings(levels: Sequence[str]) -> str:
     Returns
     -------
     str
-        `index_text` of each level, with `LEVEL_MARK` as a token between them, so that a phrase never matches across two
-        headings. Empty for no levels.
+        `index_text` of each level, with `LEVEL_MARK` as a token between them, so that a phrase
+        never matches across two headings. Empty for no levels.
     """
     return f" {LEVEL_MARK} ".join(map(index_text, levels))
 
@@ -224,14 +255,17 @@ def words(text: str) -> list[str]:
     Returns
     -------
     list of str
-        Words in the order of the text, repeats kept, case kept, already in the form of `index_text`: ``f'"{word}"'`` is an
-        FTS5 phrase. A word is one token, save that a run of a script without spaces is one word with its clusters
-        separated by single spaces (``天 気``): a phrase. Empty if nothing in the text can be searched.
+        Words in the order of the text, repeats and case kept, already in the form of `index_text`:
+        ``f'"{word}"'`` is an FTS5 phrase. A word is one token, save that a run of a script without
+        spaces is one word with single spaces between its clusters (``天 気``): a phrase. Empty if
+        nothing in the text can be searched.
     """
+    if text.isascii():
+        return _WORD.findall(text)
     found: list[str] = []
-    for word in _WORD.findall(text if text.isascii() else _prepare(text)):
+    for word in _WORD.findall(_prepare(text)):
         start = 0
-        for run in _RUN.finditer(word):
+        for run in _unspaced().run.finditer(word):
             found += [word[start : run.start()], _spaced(run[0])]
             start = run.end()
         found.append(word[start:])
@@ -241,8 +275,8 @@ def words(text: str) -> list[str]:
 def tokens(text: str) -> list[str]:
     """Return the tokens of a text in the exact table, without asking FTS5.
 
-    Two words are "the same as written" if their tokens are equal: equal after NFKC and simple case folding, accents
-    literal. More than one token for one word of a query makes it a phrase.
+    Two words are the same as written if their tokens are equal: equal after NFKC and simple case
+    folding, accents literal. A query word with more than one token is a phrase.
 
     Parameters
     ----------
@@ -255,13 +289,12 @@ def tokens(text: str) -> list[str]:
         Tokens in the order of the text, repeats kept.
     """
     text = index_text(text)
-    text = text.lower() if text.isascii() else "".join(map(_simple_fold, text))
-    return _WORD.findall(text)
+    return _WORD.findall(text.lower() if text.isascii() else "".join(map(_simple_fold, text)))
 
 
 def has_unspaced(text: str) -> bool:
-    """Tell whether any character belongs to a script written without spaces (Han, Kana, Thai ...)."""
-    return not text.isascii() and _UNSPACED.search(text) is not None
+    """Tell whether a text has any letter of a script written without spaces (Han, Thai ...)."""
+    return not text.isascii() and _unspaced().letter.search(text) is not None
 
 
 def is_unspaced(word: str) -> bool:
@@ -269,4 +302,4 @@ def is_unspaced(word: str) -> bool:
 
     Takes a word as typed (``天気``) or as `words` gives it (``天 気``). False for the empty word.
     """
-    return _RUN.fullmatch(word.replace(" ", "")) is not None
+    return has_unspaced(word) and _unspaced().run.fullmatch(word.replace(" ", "")) is not None
