@@ -2,9 +2,10 @@
 
 * EmbeddingError
   + EmbedderUnavailable                a search may go on without vectors, and must say why
-    - EmbedderPackageMissing (ImportError)  the local model's package is absent; holds the install line
+    - EmbedderPackageMissing (ImportError)  no local model; the message holds the install line
     - EmbedderKeyMissing               the variable named by api_key_env is unset or unusable
-    - EmbedderUnreachable (ConnectionError)  no connection, or it was dropped without an answer
+    - EmbedderUnreachable (ConnectionError)  no connection to the server
+      . EmbedderDropped                connected, and dropped before the answer was complete
     - EmbedderTimeout (TimeoutError)   the client's own timeout, or the caller's, ran out
     - EmbedderRefused                  an answer, with an HTTP status that is not success
       . EmbedderBusy                   still 429 or 503 after the allowed waits
@@ -21,6 +22,7 @@ __all__ = [
     "BlankTextError",
     "DimensionMismatch",
     "EmbedderBusy",
+    "EmbedderDropped",
     "EmbedderKeyMissing",
     "EmbedderPackageMissing",
     "EmbedderProtocolError",
@@ -45,7 +47,11 @@ class EmbedderKeyMissing(EmbedderUnavailable):
 
 
 class EmbedderUnreachable(EmbedderUnavailable, ConnectionError):
-    """The server could not be connected to, or dropped the connection without an answer."""
+    """The server could not be connected to."""
+
+
+class EmbedderDropped(EmbedderUnreachable):
+    """The server took the connection and dropped it before its answer was complete."""
 
 
 class EmbedderTimeout(EmbedderUnavailable, TimeoutError):

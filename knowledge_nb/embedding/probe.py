@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# Several scripts on purpose: two published variants of one model give identical vectors for English.
+# Several scripts on purpose: variants of one model may agree on English and differ elsewhere.
 PROBE_TEXT: Final = (
     "Backups are kept for 90 days. A cópia de segurança fica noventa dias. "
     "Резервные копии хранятся. 備份保存九十天。"

@@ -215,5 +215,5 @@ class Embedder(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections; a wait or request in another thread ends soon."""
+        """Let go of connections; a wait for a busy server in another thread ends at once."""
         ...
