@@ -9,50 +9,17 @@ that writes no spaces, and never inside a word or a fenced code block.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from unicodedata import category
 
 from knowledge_nb.indexing import markdown as md
-from knowledge_nb.indexing.markdown import OVERSIZED, Block, Edit, Heading, Kind
-
-TARGET = 1_200
-"""Bytes toward which the blocks of a section are packed."""
-
-OVERSIZED_TABLE = 8_192
-"""Bytes over which a table is split at row ends, into parts of up to as many bytes."""
+from knowledge_nb.indexing.markdown import Block, Edit, Heading
+from knowledge_nb.indexing.split import TARGET, Kind, line_end, split
 
 FRONT_MATTER_LIMIT = 65_536
-"""Characters within which front matter must be closed; else its first line is a mere rule."""
+"""Characters that front matter may have; else its first line is a mere rule."""
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[ \t]*[^ \t\n])")
 _FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE)
 _BLANK_LINES = re.compile(rb"\n(?:[ \t\x0b\x0c]*+\n)+")
-
-# The rightmost match within the window: greedy `.*` runs to its end at once and steps back.
-_LAST_SPACE = re.compile(rb".*[ \t\n\x0b\x0c]", re.DOTALL)
-_LAST_SENTENCE = re.compile(
-    rb".*(?:"  # . ! ? and … । ॥ ؟ ۔ ። with closing marks and white space
-    rb"(?:[.!?]|\xe2\x80\xa6|\xe0\xa5[\xa4\xa5]|\xd8\x9f|\xdb\x94|\xe1\x8d\xa2)"
-    rb"(?:[\"')\]}*_`]|\xe2\x80[\x99\x9d]|\xc2\xbb)*[ \t\n\x0b\x0c]"
-    rb"|(?:\xe3\x80\x82|\xef\xbc[\x81\x8e\x9f]|\xef\xbd\xa1)"  # 。！．？｡ need no space after them
-    rb"(?:\xe3\x80[\x8d\x8f]|\xef\xbc\x89|\xe2\x80[\x99\x9d])*[ \t\n\x0b\x0c]?)",
-    re.DOTALL,
-)
-_SPACE = re.compile(rb"[ \t\n\x0b\x0c]")
-_SPACES = re.compile(rb"[ \t\n\x0b\x0c]*+")
-
-# Letters of scripts that write no spaces: the scripts of which the index makes a token of each
-# cluster. A cut anywhere else inside a run of letters would cut a token.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u3005-\u3007\u3041-\u3096"
-    "\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\ua000-\ua48c\ua9e0-\ua9ff\uaa60-\uaadf\uf900-\ufaff\uff66-\uff9f"
-    "\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
-)
-# Stackers and vowel signs written before their consonant; vowel signs written after it.
-_JOINS_NEXT = frozenset(
-    "\u1039\u17d2\u1a60\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
-)
-_JOINS_PREVIOUS = frozenset("\u0e33\u0eb3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +161,8 @@ def _front_matter(text: str) -> int:
     opening = _FRONT_MATTER.match(text)
     if opening is None:
         return 0
-    closing = _FRONT_MATTER_END.search(text, opening.end(), opening.end() + FRONT_MATTER_LIMIT)
-    return closing.end() if closing else 0
+    closing = _FRONT_MATTER_END.search(text, opening.end())
+    return closing.end() if closing and closing.end() <= FRONT_MATTER_LIMIT else 0
 
 
 def _paragraphs(data: bytes) -> list[Block]:
@@ -265,7 +232,7 @@ class _Packer:
         """Close the containers that end before `end`; return where the text is to go on."""
         while self._stack and 0 <= (scope := self._stack[-1].scope) <= end:
             if scope > position:
-                scope = _line_end(self.data, scope, end)
+                scope = line_end(self.data, scope, end)
                 self.piece(position, scope)
                 position = scope
             depth = len(self._stack)
@@ -310,12 +277,12 @@ class _Packer:
                 continue
             line_start = data.rfind(b"\n", start, block_start) + 1 or start
             if line_start > start and data[start:line_start].strip():
-                yield from _split(data, start, line_start, Kind.LINES)
-            block_end = _line_end(data, block_end, end)
-            yield from _split(data, line_start, block_end, kind)
+                yield from split(data, start, line_start, Kind.LINES)
+            block_end = line_end(data, block_end, end)
+            yield from split(data, line_start, block_end, kind)
             start = block_end
         if start < end and data[start:end].strip():
-            yield from _split(data, start, end, Kind.LINES)
+            yield from split(data, start, end, Kind.LINES)
 
     def _emit(self, start: int, end: int, continues: bool) -> bool:
         text = self.data[start:end]
@@ -345,106 +312,3 @@ class _Packer:
             ChunkText(*self._crumbs, body, plain, self._unopened, continues, first_line, self._line)
         )
         self._unopened = 0
-
-
-def _line_end(data: bytes, offset: int, limit: int) -> int:
-    """Return the end of the line that ends at or holds the byte before `offset`."""
-    if offset >= limit:
-        return limit
-    if data[offset - 1] == 10:
-        return offset
-    newline = data.find(b"\n", offset, limit)
-    return newline + 1 if newline >= 0 else limit
-
-
-def _split(data: bytes, start: int, end: int, kind: Kind) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a block; only one unless it is oversized."""
-    if kind is Kind.TABLE:
-        while end - start > OVERSIZED_TABLE:
-            cut = data.rfind(b"\n", start, start + OVERSIZED_TABLE) + 1
-            cut = cut or _line_end(data, start + OVERSIZED_TABLE, end)
-            yield start, cut
-            start = cut
-    elif kind is not Kind.WHOLE:
-        while end - start > OVERSIZED:
-            cut = _cut(data, start, end, kind)
-            yield start, cut
-            start = cut
-    if start < end:
-        yield start, end
-
-
-def _cut(data: bytes, start: int, end: int, kind: Kind) -> int:
-    """Return the best place to end a chunk that starts at `start`; `end` where there is none."""
-    stop = start + TARGET
-    if kind is Kind.LINES:
-        cut = data.rfind(b"\n", start, stop) + 1
-        if cut and not _joins_previous(data, cut):
-            return cut
-    for pattern in (_LAST_SENTENCE, _LAST_SPACE):
-        limit = stop
-        while (match := pattern.match(data, start, limit)) is not None:
-            cut = _after_space(data, start, match.end(), end)
-            if not _joins_previous(data, cut):
-                return cut
-            limit = match.end() - 1
-    text = data[start:stop].decode(errors="ignore")
-    if _UNSPACED.search(text):
-        for index in range(len(text) - 1, 0, -1):
-            if _between_clusters(text, index):
-                return start + len(text[:index].encode())
-    return _next_cut(data, stop, end)
-
-
-def _next_cut(data: bytes, start: int, end: int) -> int:
-    """Return the first place from `start` on where a cut cuts no word."""
-    while start < end:
-        while start < end and data[start] & 0xC0 == 0x80:
-            start += 1
-        stop = min(start + TARGET, end)
-        space = _SPACE.search(data, start, stop)
-        window = data[start : space.start() if space else stop]
-        if not window.isascii():
-            text = window.decode(errors="ignore")
-            for match in _UNSPACED.finditer(text, 1):
-                if _between_clusters(text, match.start()):
-                    return start + len(text[: match.start()].encode())
-        if space:
-            cut = _after_space(data, start, space.end(), end)
-            if not _joins_previous(data, cut):
-                return cut
-            stop = cut
-        start = stop
-    return end
-
-
-def _after_space(data: bytes, start: int, offset: int, end: int) -> int:
-    """Return where the next text starts, its indentation included, if `offset` follows a space."""
-    spaces = _SPACES.match(data, offset, end)
-    after = spaces.end() if spaces else offset
-    before = start + len(data[start:offset].rstrip())
-    return data.rfind(b"\n", before, after) + 1 or after
-
-
-def _joins_previous(data: bytes, offset: int) -> bool:
-    """Whether the character there may not be parted from the one before it."""
-    if offset >= len(data) or data[offset] < 0x80:
-        return False
-    character = data[offset : offset + 4].decode(errors="ignore")[0]
-    return category(character) in ("Mn", "Mc", "Me", "Cf")
-
-
-def _between_clusters(text: str, index: int) -> bool:
-    """Whether two clusters of unspaced scripts meet at `index`."""
-    following = text[index]
-    if (
-        category(following) != "Lo"
-        or following in _JOINS_PREVIOUS
-        or text[index - 1] in _JOINS_NEXT
-        or not _UNSPACED.match(following)
-    ):
-        return False
-    index -= 1
-    while index and category(text[index]) in ("Mn", "Mc"):
-        index -= 1
-    return category(text[index]) in ("Lo", "Lm", "Nl") and bool(_UNSPACED.match(text[index]))

@@ -12,14 +12,12 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from html.entities import html5
 from typing import Any, cast
 
 import pyromark
 
-OVERSIZED = 1_500
-"""Bytes over which a block that may be split is split, and a container is looked into."""
+from knowledge_nb.indexing.split import OVERSIZED, Kind
 
 _PARSER = pyromark.Markdown(options=pyromark.Options.ENABLE_TABLES)
 
@@ -28,16 +26,6 @@ _REFERENCE = re.compile(rb"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z
 _STAR_IN_WORD = re.compile(rb"\*(?<=[0-9A-Za-z\x80-\xff;]\*)[*_]*+(?=[0-9A-Za-z\x80-\xff&])")
 _ATX = re.compile(rb"#{1,6}(?![^ \t\n])")
 _QUOTE_MARKS = re.compile(r"\n[ \t>]*")
-
-
-class Kind(IntEnum):
-    """How a block may be split when it is oversized."""
-
-    PROSE = 0  # at sentence ends, else white space
-    LINES = 1  # at line ends, else as prose
-    WHOLE = 2  # never
-    TABLE = 3  # at row ends, and only when very large
-
 
 Block = tuple[int, int, Kind]
 """Start, end (byte offsets) and kind of a block."""
@@ -141,7 +129,7 @@ def parse(text: str, data: bytes) -> Outline:
             if name != "List":
                 containers.append(end)
             if start >= covered and end - start <= OVERSIZED:
-                blocks.append((start, end, Kind.LINES))
+                blocks.append((start, end, Kind.WHOLE))
                 covered = end
             continue
         elif name == "Heading":
@@ -151,7 +139,7 @@ def parse(text: str, data: bytes) -> Outline:
             found.append((int(tag["Heading"]["level"][1]), start, end, scope))
             if start < covered:
                 # The heading divides its container, which is then not one block.
-                blocks[-1] = (blocks[-1][0], start, Kind.LINES)
+                blocks[-1] = (blocks[-1][0], start, Kind.WHOLE)
                 covered = 0
             kind = None
         elif name == "CodeBlock":
@@ -198,8 +186,12 @@ def _headings(
     data: bytes, found: list[tuple[int, int, int, int]], edits: list[Edit]
 ) -> list[Heading]:
     headings = []
+    scopes: dict[int, int] = {}
     previous = 0
-    for level, start, end, scope in found:
+    for level, start, end, container_end in found:
+        scope = scopes.get(container_end)
+        if scope is None:
+            scope = scopes[container_end] = _without_indentation(data, container_end)
         first = data.rfind(b"\n", previous, start) + 1 or previous
         # `> ` or `- ` before it is part of the heading's line; `1. ` holds a word, and stays text.
         if data[first:start].strip(b" \t>*+-"):
@@ -218,6 +210,14 @@ def _headings(
         )
         previous = end
     return headings
+
+
+def _without_indentation(data: bytes, offset: int) -> int:
+    """Return `offset`, or the start of its line if only indentation lies between."""
+    start = offset
+    while start > 0 and data[start - 1] in b" \t":
+        start -= 1
+    return start if start > 0 and data[start - 1] == 10 else offset
 
 
 def _inline(data: bytes, start: int, end: int) -> tuple[int, int]:
