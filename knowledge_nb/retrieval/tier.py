@@ -1,0 +1,56 @@
+"""Tier lines: one line in which every answer says what produced it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from knowledge_nb.records import Mode
+
+LEXICAL: Final = "tier: lexical (FTS5) - no embeddings configured"
+
+
+class DegradedSearchWarning(UserWarning):
+    """A search that should have used vectors answered from words alone; holds the reason."""
+
+
+def tier_line(
+    mode: Mode,
+    *,
+    model: str = "",
+    dimension: int = 0,
+    without_vector: int = 0,
+    reason: str = "",
+) -> str:
+    """Say which tier answered.
+
+    Parameters
+    ----------
+    mode : {"lexical", "vector", "fused"}
+        The mode asked for.
+    model : str
+        Name of the embedding model; "" where no embeddings are configured.
+    dimension : int
+        Width of its vectors.
+    without_vector : int
+        Chunks that should have a vector and have none.
+    reason : str
+        Why the vectors could not be used; "" where they were.
+
+    Returns
+    -------
+    str
+        One line, whatever line breaks the reason holds.
+    """
+    if reason:
+        line = f"tier: hybrid -> DEGRADED to lexical ({' '.join(reason.split())})"
+    elif not model:
+        return LEXICAL
+    elif mode == "lexical":
+        line = f"tier: lexical (FTS5) - as asked; vectors of {model} were not used"
+    elif mode == "vector":
+        line = f"tier: vector (exact L2) - model={model} dim={dimension}"
+    else:
+        line = f"tier: hybrid (FTS5 + vectors, RRF) - model={model} dim={dimension}"
+    if without_vector:
+        line += f" - {without_vector} chunks without a vector"
+    return line
