@@ -30,10 +30,11 @@ from knowledge_nb.errors import (
     StoreShapeError,
     StoreTooNewError,
     StoreTooOldError,
+    VectorsMismatchError,
 )
 
 if TYPE_CHECKING:
-    from knowledge_nb.knowledge_base import KnowledgeBase, open  # noqa: A004
+    from knowledge_nb.knowledge_base import KnowledgeBase, open
 
 __version__ = "0.1.0"
 
@@ -69,6 +70,7 @@ __all__ = [
     "StoreShapeError",
     "StoreTooNewError",
     "StoreTooOldError",
+    "VectorsMismatchError",
     "__version__",
     "open",
 ]

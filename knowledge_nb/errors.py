@@ -17,6 +17,7 @@ Each message says what happened, to which path or term, and the next command.
   + IndexingError
     - RootError (OSError)              a folder to index is missing or cannot be read
     - BaseMismatchError (ValueError)   the store is pinned to another corpus base
+    - VectorsMismatchError             the store's vectors are another embedder's
   + QueryError (ValueError)
     - QuerySyntaxError                 refused by the closed query language; holds the fix
   + NotFoundError (LookupError)        no such document or chunk in the index
@@ -91,6 +92,10 @@ class RootError(IndexingError, OSError):
 
 class BaseMismatchError(IndexingError, ValueError):
     """The store is pinned to another corpus base; the message names --reindex."""
+
+
+class VectorsMismatchError(IndexingError):
+    """The store's vectors and the configured embedder do not belong together; names --reindex."""
 
 
 class QueryError(KnowledgeError, ValueError):

@@ -28,6 +28,7 @@ from knowledge_nb.errors import (
 from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import check_format, create_schema, is_blank
 from knowledge_nb.store.lock import WriteLock
+from knowledge_nb.store.sql import rows
 
 BUSY_MILLISECONDS = 5_000
 CHECKPOINT_BYTES = 16 * 1024 * 1024  # unchecked, readers let the log grow to 285 MB (measured)
@@ -195,7 +196,7 @@ class Reader:
                 connection.deadline = deadline
                 with _transaction(connection, "BEGIN"):
                     # A deferred transaction has no snapshot before its first read.
-                    connection.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018
+                    rows(connection, "SELECT count(*) FROM sqlite_schema")
                     yield connection
                 keep = True
             finally:

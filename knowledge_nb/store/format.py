@@ -18,6 +18,7 @@ from knowledge_nb.errors import (
     StoreTooNewError,
     StoreTooOldError,
 )
+from knowledge_nb.store.sql import rows, run_script, value
 
 FORMAT_VERSION = 1
 APPLICATION_ID = 0x6B6E6F77  # "know": tells our file from any other SQLite file
@@ -33,12 +34,6 @@ def _schema_parts() -> tuple[str, str]:
     text = package_files("knowledge_nb.store").joinpath("schema.sql").read_text(encoding="utf-8")
     base, _, vectors = text.partition("-- vectors --")
     return base, vectors
-
-
-def run_script(connection: apsw.Connection, sql: str) -> None:
-    """Run every statement of `sql` to its end (apsw stops at a row until it is fetched)."""
-    for _ in connection.execute(sql):
-        pass
 
 
 def create_schema(connection: apsw.Connection) -> None:
@@ -69,10 +64,11 @@ def drop_everything(connection: apsw.Connection) -> None:
     """
     order = {"trigger": 0, "view": 1, "table": 2}
     objects = sorted(
-        connection.execute(
+        rows(
+            connection,
             "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('table', 'view', 'trigger')"
-            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-        ).fetchall(),
+            " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+        ),
         # fts5vocab tables go before the FTS5 tables that they read.
         key=lambda row: (order[row[0]], "fts5vocab" not in (row[2] or ""), row[1]),
     )
@@ -90,25 +86,25 @@ def _is_virtual(sql: str | None) -> bool:
 
 def read_meta(connection: apsw.Connection) -> dict[str, str]:
     """Every pinned value, by key."""
-    return dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    return dict(rows(connection, "SELECT key, value FROM meta"))
 
 
 def write_meta(connection: apsw.Connection, **values: str | None) -> None:
     """Pin values in `meta`, on the caller's transaction; None removes the key."""
-    for key, value in values.items():
-        if value is None:
+    for key, text in values.items():
+        if text is None:
             connection.execute("DELETE FROM meta WHERE key = ?", (key,))
         else:
             connection.execute(
                 "INSERT INTO meta (key, value) VALUES (?, ?)"
                 " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (key, value),
+                (key, text),
             )
 
 
 def is_blank(connection: apsw.Connection) -> bool:
     """Whether the file holds no object at all: created, but never given a schema."""
-    return not connection.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get
+    return not value(connection, "SELECT EXISTS (SELECT 1 FROM sqlite_schema)")
 
 
 Shape = dict[tuple[str, str], tuple[tuple[str, str, int, int], ...]]
@@ -117,13 +113,15 @@ Shape = dict[tuple[str, str], tuple[tuple[str, str, int, int], ...]]
 def shape_of(connection: apsw.Connection) -> Shape:
     """Type and name of every object, with the columns of each plain table; vectors left out."""
     shape: Shape = {}
-    for kind, name in connection.execute(_OBJECTS).fetchall():
+    for kind, name in rows(connection, _OBJECTS):
         if name.startswith(_VECTOR_PREFIX):
             continue
         columns: tuple[tuple[str, str, int, int], ...] = ()
         # The columns of FTS5's own shadow tables are SQLite's business, not this format's.
         if kind == "table" and not name.startswith(("chunks_fts", "terms_", "words_")):
-            columns = tuple(connection.execute(_COLUMNS, (name,)).fetchall())
+            columns = tuple(
+                (n, t, required, key) for n, t, required, key in rows(connection, _COLUMNS, (name,))
+            )
         shape[(kind, name)] = columns
     return shape
 
@@ -160,7 +158,7 @@ def check_format(connection: apsw.Connection, where: str) -> None:
     """
     try:
         found = shape_of(connection)
-        application = connection.execute("PRAGMA application_id").get
+        application = value(connection, "PRAGMA application_id")
     except apsw.NotADBError as error:
         raise ForeignStoreError(
             f"{where} is not an SQLite file. Name another store with --store, or move it away."

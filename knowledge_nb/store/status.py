@@ -8,6 +8,7 @@ import apsw
 
 from knowledge_nb.records import Completeness
 from knowledge_nb.store.format import read_meta
+from knowledge_nb.store.sql import rows, value
 
 _DOCUMENTS = "SELECT count(*), total(chunks), total(stale_reason IS NOT NULL) FROM documents"
 _SKIPPED = "SELECT reason, count(*) FROM skipped_files GROUP BY reason ORDER BY 2 DESC, 1"
@@ -23,15 +24,15 @@ def utc_now() -> str:
 def read_completeness(connection: apsw.Connection) -> Completeness:
     """Count what this committed state covers, on the caller's transaction."""
     meta = read_meta(connection)
-    documents, chunks, stale = connection.execute(_DOCUMENTS).get
+    ((documents, chunks, stale),) = rows(connection, _DOCUMENTS)
     without_vector = 0
     if "embedding_manifest" in meta:
-        without_vector = connection.execute(_NO_VECTOR).get
+        without_vector = value(connection, _NO_VECTOR)
     return Completeness(
         documents=documents,
         chunks=int(chunks),
-        skipped=dict(connection.execute(_SKIPPED).fetchall()),
-        other_types=dict(connection.execute(_OTHER).fetchall()),
+        skipped=dict(rows(connection, _SKIPPED)),
+        other_types=dict(rows(connection, _OTHER)),
         stale=int(stale),
         without_vector=without_vector,
         generation=int(meta.get("generation", "0")),

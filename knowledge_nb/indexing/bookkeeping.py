@@ -1,0 +1,253 @@
+"""What a pass pins around its documents: its start and end, skips, losses, renames."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import apsw
+
+from knowledge_nb.indexing.replace import delete_documents
+from knowledge_nb.indexing.walk import Root, Skip, Walk
+from knowledge_nb.records import FileEvent
+from knowledge_nb.store.format import read_meta, write_meta
+from knowledge_nb.store.sql import rows
+from knowledge_nb.store.status import utc_now
+from knowledge_nb.text import UNICODE_VERSION
+
+GONE = "no longer on disk"
+NOT_TAKEN = "no longer taken by the settings"
+BELOW_UNREAD = "its folder cannot be read"
+
+_KNOWN = "SELECT path, id, sha256, chunks, modified_ns, coalesce(stale_reason, '') FROM documents"
+_RENAME = "UPDATE documents SET path = ? WHERE id = ?"
+_TOUCH = "UPDATE documents SET modified_ns = ?, stale_reason = NULL WHERE id = ?"
+_STALE = "UPDATE documents SET stale_reason = ? WHERE path = ?"
+_SKIPPED_PATHS = "SELECT path FROM skipped_files"
+_UNSKIP = "DELETE FROM skipped_files WHERE path IN (SELECT value FROM json_each(?))"
+_SKIP = (
+    "INSERT OR REPLACE INTO skipped_files (path, kind, reason, bytes, detail)"
+    " VALUES (?, ?, ?, ?, ?)"
+)
+_OTHER_ROOTS = "SELECT DISTINCT root FROM other_types"
+_FORGET_OTHER = "DELETE FROM other_types WHERE root = ?"
+_OTHER = "INSERT INTO other_types (root, suffix, files, bytes) VALUES (?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store knows of a document."""
+
+    id: int
+    sha256: str
+    chunks: int
+    modified_ns: int
+    stale_reason: str
+
+
+@dataclass(slots=True)
+class PassState:
+    """What a pass has learnt so far.
+
+    Attributes
+    ----------
+    known : dict
+        Documents of the store by path, as they were when the pass began.
+    drop : dict of str to str
+        Documents that lose their text in this pass, with the reason.
+    stale : dict of str to str
+        Documents that keep their text although it may be old, with the reason.
+    """
+
+    roots: tuple[Root, ...]
+    base: Path
+    known: dict[str, Known]
+    drop: dict[str, str] = field(default_factory=dict)
+    stale: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def known_documents(connection: apsw.Connection) -> dict[str, Known]:
+    """Every document of the store, by path."""
+    return {path: Known(*values) for path, *values in rows(connection, _KNOWN)}
+
+
+def pin_start(connection: apsw.Connection, roots: Sequence[Root], base: Path) -> None:
+    """Pin the start of a pass; the roots of an unfinished one before it stay unfinished."""
+    meta = read_meta(connection)
+    unfinished = json.loads(meta.get("pass_roots", "[]")) if "pass_started" in meta else []
+    paths = [root.path for root in roots]
+    write_meta(
+        connection,
+        base=str(base),
+        pass_started=meta.get("pass_started", utc_now()),
+        pass_roots=json.dumps(list(dict.fromkeys([*unfinished, *paths]))),
+        roots=json.dumps(list(dict.fromkeys([*json.loads(meta.get("roots", "[]")), *paths]))),
+    )
+
+
+def pin_end(connection: apsw.Connection, roots: Sequence[Root]) -> None:
+    """Pin the end of a pass; an unfinished one stays said where its roots were not walked again."""
+    meta = read_meta(connection)
+    left = [
+        path
+        for path in json.loads(meta.get("pass_roots", "[]"))
+        if not any(root.holds(path) for root in roots)
+    ]
+    write_meta(
+        connection,
+        pass_started=meta.get("pass_started") if left else None,
+        pass_roots=json.dumps(left) if left else None,
+        pass_completed=utc_now(),
+    )
+
+
+def find_renames(state: PassState, walk: Walk) -> list[tuple[int, str, str]]:
+    """Documents whose file was renamed only in Unicode form or letter case.
+
+    Returns
+    -------
+    list of (document id, old path, new path)
+        Two files that both exist stay two documents.
+    """
+    found = {file.path for file in walk.files}
+    lost: dict[str, str] = {}
+    for path in state.known:
+        if path not in found and not os.path.lexists(state.base / path):
+            lost.setdefault(_folded(path), path)
+    renames = []
+    if lost:
+        for file in walk.files:
+            if file.path not in state.known:
+                old = lost.pop(_folded(file.path), None)
+                if old is not None:
+                    renames.append((state.known[old].id, old, file.path))
+    return renames
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+def forget_everything(connection: apsw.Connection) -> None:
+    """Remove every document and record of another corpus base, on the caller's transaction."""
+    connection.execute("DELETE FROM documents")
+    connection.execute("DELETE FROM skipped_files")
+    connection.execute("DELETE FROM other_types")
+    write_meta(connection, roots=None, pass_started=None, pass_roots=None, pass_completed=None)
+
+
+def apply_renames(
+    connection: apsw.Connection, state: PassState, renames: Iterable[tuple[int, str, str]]
+) -> None:
+    """Move each document to its new path."""
+    for number, old, new in renames:
+        connection.execute(_RENAME, (new, number))
+        state.known[new] = state.known.pop(old)
+
+
+def find_losses(state: PassState, walk: Walk, *, reconcile: bool) -> None:
+    """Decide on documents below the walked roots whose file was not found.
+
+    They are dropped only when asked (`reconcile`), only below a root that was walked whole, and
+    only when the walk saw at least one file; else they keep their text and are marked stale. A
+    file that is there but is no longer a text for us (too large, a link ...) is dropped at once.
+    """
+    found = {file.path for file in walk.files}
+    unfit = {skip.path: skip.reason for skip in walk.skipped if skip.kind == "file"}
+    below_unread = [Root("", path) for path in walk.unread]
+    for root in state.roots:
+        whole = not any(root.holds(path) for path in walk.unread)
+        for path in state.known:
+            if path in found or not root.holds(path):
+                continue
+            if any(directory.holds(path) for directory in below_unread):
+                state.stale[path] = BELOW_UNREAD
+            elif unfit.get(path) == "unreadable":
+                state.stale[path] = "unreadable"
+            elif path in unfit:
+                state.drop[path] = unfit[path]
+            else:
+                there = os.path.lexists(state.base / path)
+                reason = NOT_TAKEN if there else GONE
+                if reconcile and whole and walk.files:
+                    state.drop[path] = reason
+                else:
+                    state.stale[path] = reason
+    _note_losses(state, walk, reconcile=reconcile)
+
+
+def _note_losses(state: PassState, walk: Walk, *, reconcile: bool) -> None:
+    orphans = sum(reason in (GONE, NOT_TAKEN) for reason in state.stale.values())
+    if not orphans:
+        return
+    one = orphans == 1
+    subject = "1 document is" if one else f"{orphans:,} documents are"
+    start = f"{subject} in the index whose file is gone or no longer taken"
+    if not reconcile:
+        state.notes.append(f"{start}; `knowledge index --reconcile` removes them.")
+    elif not walk.files:
+        state.notes.append(f"{start}; nothing was removed because the walk saw no file at all.")
+    else:
+        state.notes.append(f"{start}; nothing was removed below a root that was not read whole.")
+
+
+def record_losses(connection: apsw.Connection, state: PassState) -> list[FileEvent]:
+    """Write the decisions of `find_losses` and of the classification."""
+    delete_documents(connection, list(state.drop))
+    for path, reason in state.stale.items():
+        connection.execute(_STALE, (reason, path))
+    return loss_events(state)
+
+
+def loss_events(state: PassState) -> list[FileEvent]:
+    """What a report says of dropped and stale documents."""
+    return [
+        *(FileEvent(path, "removed", reason) for path, reason in state.drop.items()),
+        *(FileEvent(path, "stale", reason) for path, reason in state.stale.items()),
+    ]
+
+
+def record_skips(connection: apsw.Connection, roots: Sequence[Root], walk: Walk) -> None:
+    """Replace what is recorded of skips and other types below the walked roots."""
+    old = [path for (path,) in rows(connection, _SKIPPED_PATHS)]
+    below = [path for path in old if any(root.holds(path) for root in roots)]
+    connection.execute(_UNSKIP, (json.dumps(below),))
+    for skip in walk.skipped:
+        _insert_skip(connection, skip)
+    recorded = [path for (path,) in rows(connection, _OTHER_ROOTS)]
+    for path in recorded:
+        if any(root.holds(path) for root in roots):
+            connection.execute(_FORGET_OTHER, (path,))
+    covering = [Root("", path) for path in recorded if not any(r.holds(path) for r in roots)]
+    for (path, suffix), (files, size) in sorted(walk.other_types.items()):
+        # Below a root that is counted already, these files are in that root's count.
+        if not any(root.holds(path) for root in covering):
+            connection.execute(_OTHER, (path, suffix, files, size))
+
+
+def _insert_skip(connection: apsw.Connection, skip: Skip) -> None:
+    connection.execute(_SKIP, (skip.path, skip.kind, skip.reason, skip.bytes, skip.detail))
+
+
+def touch_documents(connection: apsw.Connection, touched: Iterable[tuple[int, int]]) -> None:
+    """Note the new mtime of files whose bytes did not change, and that they could be read."""
+    connection.executemany(_TOUCH, touched)
+
+
+def note_unicode(connection: apsw.Connection, state: PassState, *, reindex: bool) -> None:
+    """Say, or on a reindex pin, that the index follows another Unicode version than this Python."""
+    pinned = read_meta(connection).get("unicode_version", UNICODE_VERSION)
+    if pinned == UNICODE_VERSION:
+        return
+    if reindex:
+        write_meta(connection, unicode_version=UNICODE_VERSION)
+    else:
+        state.notes.append(
+            f"The index follows Unicode {pinned}, this Python Unicode {UNICODE_VERSION}; words "
+            "with newer characters may be missed. Run `knowledge index --reindex`."
+        )
