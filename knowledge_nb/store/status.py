@@ -40,3 +40,13 @@ def read_completeness(connection: apsw.Connection) -> Completeness:
         unfinished_since=meta.get("pass_started", ""),
         base=meta.get("base", ""),
     )
+
+
+def iso_time(nanoseconds: int) -> str:
+    """A file's mtime as UTC, ISO 8601 to the second; "" outside the years 1 to 9999."""
+    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    try:
+        moment = epoch + datetime.timedelta(seconds=nanoseconds // 10**9)
+    except OverflowError:
+        return ""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

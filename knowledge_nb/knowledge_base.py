@@ -1,0 +1,313 @@
+"""The facade that an analyst holds: one method per verb, answers as pandas frames.
+
+A frame that you hold is a complete answer. Where no complete answer can be given (not built,
+empty corpus, nothing searchable) a method raises, with the fix in the message and the record as
+`.result`; the forms, the CLI and the agents' tools show the same states as soft statuses.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from knowledge_nb.core import Core, Stats
+from knowledge_nb.errors import CorpusEmptyError, IndexNotBuiltError, NoAnswerError, QueryEmptyError
+from knowledge_nb.records import IndexReport, Mode, Status
+
+if TYPE_CHECKING:
+    from knowledge_nb.embedding.protocol import Embedder
+    from knowledge_nb.indexing.pipeline import Progress
+    from knowledge_nb.notebook.frames import ResultFrame
+
+_REFUSALS: dict[Status, type[NoAnswerError]] = {
+    Status.INDEX_NOT_BUILT: IndexNotBuiltError,
+    Status.CORPUS_EMPTY: CorpusEmptyError,
+    Status.QUERY_EMPTY: QueryEmptyError,
+}
+
+
+def open(  # the door is knb.open
+    store: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    embedder: Embedder | None = None,
+) -> KnowledgeBase:
+    """Open a knowledge base; it never fails because nothing is built yet.
+
+    Parameters
+    ----------
+    store : path, optional
+        The store directory; else `directory` of the settings, else `knowledge`.
+    config : path, optional
+        A settings file; else `knowledge.toml` beside the named store, else in the working
+        directory, else the defaults.
+    embedder : Embedder, optional
+        Any object of `knowledge_nb.embedding.protocol.Embedder`, in place of the configured one.
+
+    Raises
+    ------
+    ConfigurationError
+        The settings cannot be used.
+    """
+    return KnowledgeBase(Core(store, config=config, embedder=embedder))
+
+
+class KnowledgeBase:
+    """One corpus and its index.
+
+    Attributes
+    ----------
+    core : Core
+        The same verbs, with records in place of frames.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+
+    def __repr__(self) -> str:
+        return f"KnowledgeBase({str(self.core.files.directory)!r})"
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close connections; a later call opens them again."""
+        self.core.close()
+
+    def index(
+        self,
+        *paths: str | os.PathLike[str],
+        reindex: bool = False,
+        dry_run: bool = False,
+        reconcile: bool = False,
+        wait: float = 0.0,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Bring the index up to date with folders of Markdown and text.
+
+        Parameters
+        ----------
+        *paths : path
+            Folders or files; none: those of the settings, else those of earlier passes.
+        reindex : bool
+            Read every file again, whatever its hash; also takes a new base or embedder.
+        dry_run : bool
+            Say what would be done; write nothing.
+        reconcile : bool
+            Also remove documents whose file is gone, below folders that were read whole.
+        wait : float
+            Seconds to wait for another writer.
+        progress : callable, optional
+            Called with files done, bytes done, files in all, bytes in all. None: a bar in a
+            notebook, nothing elsewhere.
+
+        Returns
+        -------
+        IndexReport
+
+        Raises
+        ------
+        RootError
+            A folder is missing or unreadable; nothing was deleted.
+        StoreLockedError
+            Another writer is at work.
+        BaseMismatchError, VectorsMismatchError, EmbeddingError
+            Refused before anything was written.
+        """
+        return self.core.index(
+            *paths,
+            reindex=reindex,
+            dry_run=dry_run,
+            reconcile=reconcile,
+            wait=wait,
+            progress=progress,
+        )
+
+    def search(
+        self,
+        query: str,
+        k: int = 5,
+        mode: Mode | None = None,
+        under: str = "",
+        timeout: float | None = None,
+        **options: Any,
+    ) -> ResultFrame:
+        """Rank chunks for a free text; a ranking never proves an absence.
+
+        Parameters
+        ----------
+        query : str
+            Free text; there is no query syntax.
+        k : int
+            Hits wanted, 1 to 10,000.
+        mode : {"lexical", "vector", "fused"}, optional
+            None: the best that the store has.
+        under : str
+            A folder, relative to the corpus base.
+        timeout : float, optional
+            Seconds for the whole call.
+
+        Returns
+        -------
+        ResultFrame
+            `rank citation path ordinal heading score lexical_rank lexical_score vector_rank
+            vector_distance text`, best first. Empty: nothing ranks; `.result.notes` says why.
+
+        Raises
+        ------
+        IndexNotBuiltError, CorpusEmptyError, QueryEmptyError
+            No complete answer can be given.
+        QueryError
+            An argument is out of range, or vectors are asked of a store that has none.
+        SearchTimeoutError
+            The time limit passed.
+        """
+        from knowledge_nb.notebook.frames import search_frame
+
+        result = self.core.search(query, k=k, mode=mode, under=under, timeout=timeout, **options)
+        _require_answer(result)
+        if result.degraded:
+            from knowledge_nb.retrieval.tier import DegradedSearchWarning
+
+            warnings.warn(result.tier, DegradedSearchWarning, stacklevel=2)
+        return search_frame(result)
+
+    def enumerate(
+        self,
+        query: str,
+        sort: str = "matches",
+        limit: int | None = None,
+        min_body_matches: int = 0,
+        under: str = "",
+        timeout: float | None = None,
+    ) -> ResultFrame:
+        """The complete set of documents that hold some words.
+
+        Parameters
+        ----------
+        query : str
+            Words and "quoted phrases", each of which must occur somewhere in the document; a
+            leading minus excludes; `heading:` and `body:` restrict one term.
+        sort : {"matches", "path"}
+            Body matches, then heading matches, then path; or path.
+        limit : int, optional
+            Rows at most; `.result.matched` is counted before it.
+        min_body_matches : int
+            Leave out documents with fewer matching chunk bodies.
+        under : str
+            A folder, relative to the corpus base.
+
+        Returns
+        -------
+        ResultFrame
+            `path citation body_matches heading_matches chunks`. Empty: no indexed document
+            matches; `.result.completeness` says what that covers.
+
+        Raises
+        ------
+        QuerySyntaxError
+            The closed language refuses the query; the message holds the fix.
+        IndexNotBuiltError, CorpusEmptyError, QueryEmptyError
+        """
+        from knowledge_nb.notebook.frames import enumerate_frame
+
+        result = self.core.enumerate(
+            query,
+            sort=sort,
+            limit=limit,
+            min_body_matches=min_body_matches,
+            under=under,
+            timeout=timeout,
+        )
+        _require_answer(result)
+        return enumerate_frame(result)
+
+    def vocabulary(
+        self,
+        pattern: str | None = None,
+        prefix: str | None = None,
+        limit: int | None = None,
+    ) -> ResultFrame:
+        """Every real word of the corpus.
+
+        Parameters
+        ----------
+        pattern : str, optional
+            A regular expression that the word must hold.
+        prefix : str, optional
+            The word's beginning; a longer prefix gives a subset.
+        limit : int, optional
+            Rows at most; `.result.matched` is counted before it.
+
+        Returns
+        -------
+        ResultFrame
+            `word stem documents documents_any_form occurrences`, most documents first. Empty: no
+            word fits.
+
+        Raises
+        ------
+        IndexNotBuiltError, CorpusEmptyError
+        QueryError
+            The pattern is no regular expression.
+        """
+        from knowledge_nb.notebook.frames import vocabulary_frame
+
+        result = self.core.vocabulary(pattern, prefix=prefix, limit=limit)
+        _require_answer(result)
+        return vocabulary_frame(result)
+
+    def show(self, target: str, around: int = 0) -> ResultFrame:
+        """The chunk that a citation names, or every chunk of a document.
+
+        Returns
+        -------
+        ResultFrame
+            `citation path ordinal heading first_line last_line text`, in file order.
+
+        Raises
+        ------
+        NotFoundError
+        """
+        from knowledge_nb.notebook.frames import chunks_frame
+
+        return chunks_frame(self.core.show(target, around=around))
+
+    def sources(self) -> ResultFrame:
+        """Every indexed document: `path chunks bytes modified indexed stale_reason`."""
+        from knowledge_nb.notebook.frames import sources_frame
+
+        return sources_frame(self.core.sources())
+
+    def stats(self) -> Stats:
+        """The store at a glance."""
+        return self.core.stats()
+
+    def remove(self, *paths: str) -> tuple[str, ...]:
+        """Take documents, or whole folders of them, out of the index; the paths removed.
+
+        Raises
+        ------
+        NotFoundError
+            A path names nothing in the index; nothing was removed.
+        """
+        return self.core.remove(*paths)
+
+    def reset(self, force: bool = False) -> str:
+        """Empty the store; without `force` it refuses and names what it would delete."""
+        return self.core.reset(force=force)
+
+
+def _require_answer(result: Any) -> None:
+    refusal = _REFUSALS.get(result.status)
+    if refusal is not None:
+        raise refusal(" ".join(result.notes) or str(result.status), result)
