@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 from unicodedata import category, normalize
@@ -113,24 +113,37 @@ _WHOLE = (
 _STACKERS = "\u1039\u17d2\u1a60\u1b44\ua9c0"
 
 
+def _ranges(codes: Iterable[int]) -> str:
+    """Return ascending code points as the inside of a character class."""
+    # Ranges, not single characters: what a class holds beyond the BMP is tried item by item.
+    spans: list[list[int]] = []
+    for code in codes:
+        if spans and code == spans[-1][1] + 1:
+            spans[-1][1] = code
+        else:
+            spans.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in spans)
+
+
 class _Unspaced(NamedTuple):
     """Patterns of the scripts written without spaces."""
 
     letter: re.Pattern[str]
-    run: re.Pattern[str]
-    cluster: re.Pattern[str]
+    run: re.Pattern[str]  # letters and their marks
+    inner: re.Pattern[str]  # in a run with a space around each character: those within a cluster
 
 
 @cache
 def _unspaced() -> _Unspaced:
     """Compile the patterns on first need: asking for the category of all marks takes 15 ms."""
-    mixed = (chr(code) for first, last in _MIXED for code in range(first, last + 1))
-    letter = "".join(char for char in mixed if category(char)[0] == "L") + _WHOLE
-    mark = "".join(c for c in map(chr, range(0x300, 0x1F000)) if category(c) in ("Mn", "Mc"))
+    mixed = (code for first, last in _MIXED for code in range(first, last + 1))
+    letter = _ranges(code for code in mixed if category(chr(code))[0] == "L") + _WHOLE
+    mark = _ranges(c for c in range(0x300, 0x1F000) if category(chr(c)) in ("Mn", "Mc"))
     return _Unspaced(
         letter=re.compile(f"[{letter}]"),
-        run=re.compile(f"[{letter}][{letter}{mark}]*"),
-        cluster=re.compile(f"[{letter}](?:[^{letter}]|(?<=[{_STACKERS}])[{letter}])*"),
+        # The look-ahead only saves time: Russian is scanned at 9 ns a character, without it at 32.
+        run=re.compile(f"(?=[^\x00-\u0e00\uac00-\ud7a3])[{letter}][{letter}{mark}]*"),
+        inner=re.compile(f" (?:(?=[^{letter}])|(?<=[{_STACKERS}] )(?=[{letter}]))"),
     )
 
 
@@ -148,23 +161,23 @@ def _simple_fold(char: str) -> str:
 
 
 def _replacement(char: str) -> str:
-    """Return what steps 1 to 3 make of one character."""
+    """Return what steps 1 to 3 make of one character, in NFKC to spare step 4 the work."""
     if _IGNORABLE.match(char):
         return ""
     if char in ("\0", LEVEL_MARK) or ord(char) & 0xFFFE == 0xFFFE:
         return " "
+    if _SCRIPT_DIGIT.match(char):
+        return char
     kind = category(char)
+    # NFKC itself makes separators: of Catalan U+0140 a letter and a middle dot.
+    form = "".join(c if category(c) in _KEPT else " " for c in normalize("NFKC", char))
     if _APART.match(char) and kind not in ("Lo", "Cn"):
-        form = normalize("NFKC", char)
-        return f" {''.join(c if category(c) in _KEPT else ' ' for c in form)} "
+        return f" {form} "
     if _RADICALS.match(char):
-        return normalize("NFKC", char)
+        return form
     if kind not in _KEPT or (kind == "Cn" and _SYMBOLS.match(char)):
         return " "
-    if char in "\u013f\u0140":
-        # Catalan: NFKC gives a letter and a middle dot, too late for step 3.
-        return normalize("NFKC", char)[0] + " "
-    return _simple_fold(char) if _LATE_CASE.match(char) else char
+    return _simple_fold(char) if _LATE_CASE.match(char) else form
 
 
 def _prepare(text: str) -> str:
@@ -193,9 +206,10 @@ def _prepare(text: str) -> str:
 
 
 def _spaced(run: str) -> str:
-    """Put one space between the clusters of a run."""
+    """Put a space around each cluster of a run."""
+    spaced = run.replace("", " ")
     # Without marks each character is a cluster; a mark is not alphanumeric to Python.
-    return " ".join(run if run.isalnum() else _unspaced().cluster.findall(run))
+    return spaced if run.isalnum() else _unspaced().inner.sub("", spaced)
 
 
 def index_text(text: str) -> str:
@@ -224,7 +238,7 @@ def index_text(text: str) -> str:
     text = _prepare(text)
     if text.isascii():
         return text
-    return _unspaced().run.sub(lambda run: f" {_spaced(run[0])} ", text)
+    return _unspaced().run.sub(lambda run: _spaced(run[0]), text)
 
 
 def index_headings(levels: Sequence[str]) -> str:
@@ -266,7 +280,7 @@ def words(text: str) -> list[str]:
     for word in _WORD.findall(_prepare(text)):
         start = 0
         for run in _unspaced().run.finditer(word):
-            found += [word[start : run.start()], _spaced(run[0])]
+            found += [word[start : run.start()], _spaced(run[0]).strip()]
             start = run.end()
         found.append(word[start:])
     return [word for word in found if word]
