@@ -34,6 +34,7 @@ from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import create_schema, drop_everything, read_meta
 from knowledge_nb.store.sql import rows, value
 from knowledge_nb.store.status import iso_time, read_completeness
+from knowledge_nb.store.vectors import load_where_used
 
 if TYPE_CHECKING:
     from knowledge_nb.embedding.protocol import Embedder, EmbedderIdentity
@@ -89,7 +90,7 @@ class Core:
         self.settings: Settings = find_settings(config, store)
         directory = store if store is not None else self.settings.directory or DEFAULT_DIRECTORY
         self.files = StoreFiles.at(directory)
-        self.reader = Reader(self.files, prepare=_load_vectors)
+        self.reader = Reader(self.files)
         self._embedder = embedder
         self._embedder_opened = embedder is not None
         self._lexicon: Any = None
@@ -220,7 +221,7 @@ class Core:
                 tier = plan_vectors(connection, embedder, reindex=reindex)
                 return plan_pass(connection, self.files, chosen, base, options, tier)
         check_roots(chosen)
-        with Writer.open(self.files, wait=wait, prepare=_load_vectors) as writer:
+        with Writer.open(self.files, wait=wait, prepare=load_where_used) as writer:
             base = base_of(read_meta(writer.connection))
             tier = plan_vectors(writer.connection, embedder, reindex=reindex)
             report = run_pass(writer, chosen, base, options, tier, progress)
@@ -243,7 +244,7 @@ class Core:
         from knowledge_nb.indexing.walk import Root
 
         self._require_built()
-        with Writer.open(self.files, wait=wait, prepare=_load_vectors) as writer:
+        with Writer.open(self.files, wait=wait, prepare=load_where_used) as writer:
             known = {path: number for number, path in rows(writer.connection, _PATHS)}
             doomed: list[str] = []
             for path in paths:
@@ -283,7 +284,7 @@ class Core:
                 "not touched. Say so with `knowledge reset --force` or kb.reset(force=True)."
             )
         with (
-            Writer.open(self.files, wait=wait, prepare=_load_vectors, gate=False) as writer,
+            Writer.open(self.files, wait=wait, prepare=load_where_used, gate=False) as writer,
             writer.transaction() as connection,
         ):
             drop_everything(connection)
@@ -481,10 +482,3 @@ def _size(path: Path) -> int:
         return os.lstat(path).st_size
     except FileNotFoundError:
         return 0
-
-
-def _load_vectors(connection: Connection) -> None:
-    if value(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'chunks_vec'"):
-        from knowledge_nb.store import vectors
-
-        vectors.load(connection)
