@@ -101,7 +101,7 @@ def _vectors(embedder: Embedder, texts: list[str]) -> list[Vector]:
 def _cosine(a: Vector, b: Vector) -> float:
     import numpy as np
 
-    a, b = a.astype(np.float64), b.astype(np.float64)  # type: ignore[assignment]
+    a, b = a.astype(np.float64), b.astype(np.float64)
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 

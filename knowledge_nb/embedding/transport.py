@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -84,13 +85,17 @@ class Transport:
     def __init__(self, endpoint: Endpoint, api_key_env: str = "") -> None:
         try:
             for target in endpoint.targets:
-                httpx.URL(target)
-        except httpx.InvalidURL as error:
+                # The second step is what the socket module does with the name, much later.
+                httpx.URL(target).host.encode("idna")
+        except (httpx.InvalidURL, UnicodeError) as error:
             raise ConfigurationError(f"base_url cannot be used ({endpoint.url}): {error}") from None
         self._endpoint = endpoint
         self._api_key_env = api_key_env
         self._targets = endpoint.targets
         self._client: httpx.Client | None = None
+        # httpx leaks a socket when a client is closed while another thread connects.
+        self._retired: list[httpx.Client] = []
+        self._in_use = 0
         self._lock = threading.Lock()
 
     def post(self, body: bytes, deadline: Deadline) -> Answer:
@@ -112,9 +117,6 @@ class Transport:
                 failures.append((urlsplit(target).netloc, error))
             except (httpx.HTTPError, httpx.StreamError) as error:
                 raise translate(error, self._endpoint.url, deadline) from error
-            except RuntimeError as error:
-                # httpx has no type of its own for a client that another thread closed.
-                raise EmbedderDropped(f"{self._endpoint.url}: {error}") from error
             else:
                 # The address that answered is asked alone from now on.
                 self._targets = (target,)
@@ -125,11 +127,12 @@ class Transport:
         raise translate(last, f"{self._endpoint.url} (tried {tried})", deadline) from last
 
     def close(self) -> None:
-        """Close every connection; the next request opens new ones."""
+        """Close every connection, those in use when their request ends; the next opens anew."""
         with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+            if self._client is not None:
+                self._retired.append(self._client)
+                self._client = None
+            self._close_retired()
 
     def _send(self, target: str, body: bytes, deadline: Deadline) -> Answer:
         headers = {"Content-Type": "application/json"}
@@ -137,9 +140,12 @@ class Transport:
         if self._endpoint.alias:
             headers["Host"] = self._endpoint.alias
             extensions["sni_hostname"] = urlsplit(self._endpoint.url).hostname
-        with self._open().stream(
-            "POST", target, content=body, headers=headers, extensions=extensions
-        ) as response:
+        with (
+            self._borrowed() as client,
+            client.stream(
+                "POST", target, content=body, headers=headers, extensions=extensions
+            ) as response,
+        ):
             limit = RESPONSE_BYTES if response.status_code == 200 else ERROR_BYTES
             return Answer(
                 response.status_code,
@@ -163,17 +169,39 @@ class Transport:
                 raise httpx.ReadTimeout("the answer came too slowly")
         return bytes(parts)
 
-    def _open(self) -> httpx.Client:
+    @contextmanager
+    def _borrowed(self) -> Iterator[httpx.Client]:
         with self._lock:
             if self._client is None:
-                self._client = httpx.Client(
-                    auth=_Bearer(self._api_key_env) if self._api_key_env else None,
-                    headers={"User-Agent": "knowledge-nb", "Accept": "application/json"},
-                    follow_redirects=False,
-                    # A proxy of the environment cannot reach this machine's own loopback.
-                    trust_env=not self._endpoint.loopback,
-                )
-            return self._client
+                self._client = self._new_client()
+            client = self._client
+            self._in_use += 1
+        try:
+            yield client
+        finally:
+            with self._lock:
+                self._in_use -= 1
+                self._close_retired()
+
+    def _close_retired(self) -> None:
+        while self._retired and not self._in_use:
+            self._retired.pop().close()
+
+    def _new_client(self) -> httpx.Client:
+        try:
+            return httpx.Client(
+                auth=_Bearer(self._api_key_env) if self._api_key_env else None,
+                headers={"User-Agent": "knowledge-nb", "Accept": "application/json"},
+                follow_redirects=False,
+                # A proxy of the environment cannot reach this machine's own loopback.
+                trust_env=not self._endpoint.loopback,
+            )
+        except (ImportError, OSError, ValueError) as error:
+            # A proxy or a certificate file of the environment that httpx cannot use.
+            raise EmbedderUnreachable(
+                f"No connection to {self._endpoint.url}: the environment's proxy or certificate "
+                f"settings cannot be used ({type(error).__name__}: {error})"
+            ) from error
 
 
 def translate(

@@ -100,7 +100,7 @@ def test_a_bad_text_does_not_shrink_the_batches(server: EmbeddingServer, client:
 def test_the_refusal_carries_the_servers_words(server: EmbeddingServer, client: Client) -> None:
     """What the server said of the text is kept for the report (E13)."""
     server.faults = Faults(marker="poison", marker_status=422)
-    good, bad = client().embed_documents(documents("fine", "poison"))
+    _, bad = client().embed_documents(documents("fine", "poison"))
     assert isinstance(bad, Refused)
     assert bad.message == f"{server.url}/embeddings answered 422: an input holds poison"
 

@@ -157,7 +157,7 @@ def test_another_width_is_an_error_with_both_numbers(
 
 @pytest.mark.parametrize("status", [401, 403, 404, 301, 405])
 def test_a_refusal_stops_at_once(server: EmbeddingServer, client: Client, status: int) -> None:
-    """No halving and no retry where every request would be refused; the server's words are shown."""
+    """No halving, no retry where every request would be refused; the server's words are shown."""
     server.faults = Faults(status=status, message="not you", location="http://elsewhere/")
     with pytest.raises(EmbedderRefused, match="not you") as caught:
         client().embed_documents(documents(*BODIES))
@@ -257,6 +257,13 @@ def test_other_hosts_go_through_the_proxy(
     monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
     client("http://models.example/v1").embed_query("zinc")
     assert server.requests[-1].path == "http://models.example/v1/embeddings"
+
+
+def test_an_unusable_proxy_is_our_error(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy setting that httpx refuses reads as a failed connection, not as a stray error."""
+    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:70")
+    with pytest.raises(EmbedderUnreachable, match="proxy"):
+        client("http://models.example/v1").embed_query("zinc")
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -503,12 +510,13 @@ def test_settings_make_the_client(server: EmbeddingServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "base_url", ["http://xn--a/", "http://a..b/", "http://\u2603.\u2603\ud800/"]
+    "base_url",
+    ["http://xn--a/", "http://a..b/", f"http://{'a' * 64}/", "http://h\ud800/", "http://-\u2603-/"],
 )
 def test_hosts_that_httpx_refuses(base_url: str, client: Client) -> None:
-    """Whatever httpx says of a host, the error is ours."""
-    with pytest.raises((ConfigurationError, EmbedderUnreachable)):
-        client(base_url, timeout=2.0).embed_query("zinc")
+    """A host that httpx or the socket module cannot encode is refused early, by us."""
+    with pytest.raises(ConfigurationError, match="base_url"):
+        client(base_url)
 
 
 def test_the_request_is_plain_json(server: EmbeddingServer, client: Client) -> None:
