@@ -93,6 +93,10 @@ def parse(text: str, data: bytes) -> Outline:
     -------
     Outline
     """
+    if "\f" in text or "\v" in text:
+        # The parser takes them for white space after `#` and around an underline; CommonMark does
+        # not. Any other control character of one byte leaves the offsets as they are.
+        text = text.replace("\f", "\x01").replace("\v", "\x01")
     references = [m.span() for m in _REFERENCE.finditer(data)] if b"&" in data else []
     marked = [m.start() for m in _STAR_IN_WORD.finditer(data)] if b"*" in data else []
     watched = [*sorted([start for start, _ in references] + marked), len(data) + 1]
@@ -222,7 +226,7 @@ def _without_indentation(data: bytes, offset: int) -> int:
 
 def _inline(data: bytes, start: int, end: int) -> tuple[int, int]:
     """Return where the inline text of the heading at ``data[start:end]`` starts and ends."""
-    source = data[start:end].rstrip()
+    source = data[start:end].rstrip(b" \t\n")
     opening = _ATX.match(source)
     if opening is None:
         return start, start + max(source.rfind(b"\n"), 0)
