@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 import apsw
 
 from knowledge_nb.retrieval.under import Under
+from knowledge_nb.store.sql import rows, value
 from knowledge_nb.text import is_unspaced, words
 
 CommonTerms = Literal["drop", "keep"]
@@ -183,23 +184,24 @@ def rank(
 def _run(
     connection: apsw.Connection, compiled: str, limit: int, under: Under
 ) -> list[tuple[int, float]]:
-    rows: list[Any]
     if under.documents is None:
-        rows = connection.execute(_RANK, (compiled, limit)).fetchall()
-    else:
-        rows = connection.execute(_RANK_UNDER, (compiled, under.as_json(), limit)).fetchall()
-    return rows
+        return _pairs(rows(connection, _RANK, (compiled, limit)))
+    return _pairs(rows(connection, _RANK_UNDER, (compiled, under.as_json(), limit)))
+
+
+def _pairs(found: list[tuple[Any, ...]]) -> list[tuple[int, float]]:
+    return [(number, score) for number, score in found]
 
 
 def _common(connection: apsw.Connection, terms: Sequence[str]) -> tuple[str, ...]:
     distinct = tuple(dict.fromkeys(terms))
     if len(distinct) < 2:
         return ()
-    half = -(-connection.execute(_ROWS).get // 2)
+    half = -(-value(connection, _ROWS) // 2)
     return tuple(
         term
         for term in distinct
-        if half and connection.execute(_HOLDING, (compile_terms([term]), half)).get >= half
+        if half and value(connection, _HOLDING, (compile_terms([term]), half)) >= half
     )
 
 

@@ -17,7 +17,7 @@ def tier_line(
     mode: Mode,
     *,
     model: str = "",
-    dimension: int = 0,
+    dimension: int | None = None,
     without_vector: int = 0,
     reason: str = "",
 ) -> str:
@@ -26,11 +26,11 @@ def tier_line(
     Parameters
     ----------
     mode : {"lexical", "vector", "fused"}
-        The mode asked for.
+        The mode that answered, or was asked for where a reason says why it did not.
     model : str
         Name of the embedding model; "" where no embeddings are configured.
-    dimension : int
-        Width of its vectors.
+    dimension : int or None
+        Width of the stored vectors; None for a store without any.
     without_vector : int
         Chunks that should have a vector and have none.
     reason : str
@@ -39,18 +39,20 @@ def tier_line(
     Returns
     -------
     str
-        One line, whatever line breaks the reason holds.
+        One line, whatever line breaks the reason or the model's name holds.
     """
     if reason:
-        line = f"tier: hybrid -> DEGRADED to lexical ({' '.join(reason.split())})"
+        line = f"tier: hybrid -> DEGRADED to lexical ({reason})"
     elif not model:
-        return LEXICAL
+        line = LEXICAL
+    elif dimension is None:
+        line = f"tier: lexical (FTS5) - no vectors stored yet for model={model}"
     elif mode == "lexical":
-        line = f"tier: lexical (FTS5) - as asked; vectors of {model} were not used"
+        line = f"tier: lexical (FTS5) - vectors not asked for, model={model}"
     elif mode == "vector":
         line = f"tier: vector (exact L2) - model={model} dim={dimension}"
     else:
         line = f"tier: hybrid (FTS5 + vectors, RRF) - model={model} dim={dimension}"
-    if without_vector:
+    if without_vector and (mode != "lexical" or reason):
         line += f" - {without_vector} chunks without a vector"
-    return line
+    return " ".join(line.split())

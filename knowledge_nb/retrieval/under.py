@@ -6,9 +6,10 @@ import json
 import posixpath
 import unicodedata
 from dataclasses import dataclass
-from typing import Any
 
 import apsw
+
+from knowledge_nb.store.sql import rows
 
 # Below "a/b" lies every path from "a/b/" up to, not including, "a/b0": "0" follows "/" in the
 # binary order of paths. No pattern is involved, so no character of a name is a wildcard.
@@ -78,7 +79,7 @@ def resolve(connection: apsw.Connection, under: str) -> Under:
         (folder, unicodedata.normalize("NFC", folder), unicodedata.normalize("NFD", folder))
     ):
         file = None if under.endswith("/") else form
-        rows: list[Any] = connection.execute(_DOCUMENTS, {"folder": form, "file": file}).fetchall()
-        if rows:
-            return Under(folder, tuple(number for (number,) in rows))
+        found = rows(connection, _DOCUMENTS, {"folder": form, "file": file})
+        if found:
+            return Under(folder, tuple(number for (number,) in found))
     return Under(folder, ())
