@@ -1,0 +1,116 @@
+"""Regular expressions from users, run on words so that none can run for ever."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser as sre_parser  # type: ignore[attr-defined]
+from typing import Any
+from unicodedata import normalize
+
+from knowledge_nb.errors import QueryError
+from knowledge_nb.records import Word
+
+MAX_SECONDS = 5.0
+_WORDS_BETWEEN_LOOKS = 256
+_OFTEN = 8  # a repeat up to this often multiplies the time, it does not blow it up
+
+_REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT)
+_NO_WAY_BACK = (sre.ATOMIC_GROUP, sre.POSSESSIVE_REPEAT)
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern for words, which are case folded and in NFC.
+
+    Raises
+    ------
+    QueryError
+        It is no regular expression (the message says where), or it repeats something that repeats
+        or has alternatives that begin alike: Python's `re` can take time exponential in the length
+        of a word for those, and cannot be stopped.
+    """
+    pattern = normalize("NFC", pattern)
+    try:
+        compiled = re.compile(pattern, re.IGNORECASE)
+        parsed = sre_parser.parse(pattern, re.IGNORECASE)
+    except re.error as error:
+        place = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise QueryError(
+            f"{pattern!r} is no regular expression: {error.msg}{place}. To find the text itself, "
+            f"escape it: {re.escape(pattern)!r}."
+        ) from error
+    except (OverflowError, RecursionError) as error:
+        raise QueryError(f"the regular expression {pattern[:80]!r} is too large") from error
+    if _can_explode(parsed, repeated=False):
+        raise QueryError(
+            f"{pattern!r} repeats something that itself repeats or has alternatives that begin "
+            "alike, which can take for ever. Write one repeat, such as [a-z]+ for ([a-z]+)+, or a "
+            "possessive one, such as ([a-z]++)+."
+        )
+    return compiled
+
+
+def matching(pattern: re.Pattern[str], words: Iterable[Word]) -> list[Word]:
+    """Return the words that hold a match, in the order given.
+
+    Raises
+    ------
+    QueryError
+        It took longer than five seconds.
+    """
+    search = pattern.search
+    # Short words first: a pattern that is slow for its length is stopped before the long ones.
+    by_length = sorted(enumerate(words), key=lambda item: len(item[1].word))
+    found: list[tuple[int, Word]] = []
+    end = time.monotonic() + MAX_SECONDS
+    for start in range(0, len(by_length), _WORDS_BETWEEN_LOOKS):
+        part = by_length[start : start + _WORDS_BETWEEN_LOOKS]
+        found += [item for item in part if search(item[1].word)]
+        if time.monotonic() > end:
+            raise QueryError(
+                f"{pattern.pattern!r} was stopped after {MAX_SECONDS:.0f} seconds and "
+                f"{start + len(part):,} of {len(by_length):,} words. Write fewer repeats in a row."
+            )
+    return [word for _, word in sorted(found, key=lambda item: item[0])]
+
+
+def _can_explode(node: Any, *, repeated: bool) -> bool:
+    """Whether a repeat holds a choice that backtracking may take in more than one way."""
+    for kind, value in node:
+        if kind in _REPEATS:
+            low, high, inner = value
+            if repeated and low != high:
+                return True
+            if _can_explode(inner, repeated=repeated or high > _OFTEN):
+                return True
+        elif kind is sre.BRANCH:
+            branches = value[1]
+            if repeated and not _begin_apart(branches):
+                return True
+            if any(_can_explode(branch, repeated=repeated) for branch in branches):
+                return True
+        elif kind in _NO_WAY_BACK:
+            inner = value[2] if kind is sre.POSSESSIVE_REPEAT else value
+            if _can_explode(inner, repeated=False):
+                return True
+        elif repeated and kind in (sre.GROUPREF, sre.GROUPREF_EXISTS):
+            return True
+        elif kind is sre.SUBPATTERN:
+            if _can_explode(value[3], repeated=repeated):
+                return True
+        elif kind in (sre.ASSERT, sre.ASSERT_NOT):
+            if _can_explode(value[1], repeated=repeated):
+                return True
+        elif kind is sre.GROUPREF_EXISTS and any(
+            _can_explode(part, repeated=repeated) for part in value[1:] if part is not None
+        ):
+            return True
+    return False
+
+
+def _begin_apart(branches: Any) -> bool:
+    first = [branch[0] if len(branch) else None for branch in branches]
+    letters = [chr(item[1]).casefold() for item in first if item and item[0] is sre.LITERAL]
+    return len(letters) == len(branches) == len(set(letters))
