@@ -18,6 +18,9 @@ from knowledge_nb.embedding.local import LocalEmbedder
 from tests.embedding.conftest import Client
 from tests.embedding.server import EmbeddingServer, Faults, hash_embedding
 
+needs_model = pytest.mark.skipif(
+    importlib.util.find_spec("wordllama") is None, reason="knowledge-nb[local] is not installed"
+)
 CHECKS = (check_batch_equals_single, check_truncation, check_normalised)
 
 
@@ -28,9 +31,7 @@ def test_a_sound_server_passes(client: Client, check) -> None:  # type: ignore[n
     assert answer.outcome == "passed", answer.message
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("wordllama") is None, reason="knowledge-nb[local] is not installed"
-)
+@needs_model
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_local_model_passes(check) -> None:  # type: ignore[no-untyped-def]
     """The default model takes whole texts, in batches as alone."""
@@ -48,6 +49,14 @@ def test_a_check_without_vectors_did_not_run(  # type: ignore[no-untyped-def]
     answer = check(client())
     assert answer.outcome == "not run"
     assert answer.message
+
+
+@needs_model
+@pytest.mark.parametrize("characters", [10, 400, 100_000])
+def test_a_long_text_that_is_not_cut_passes(characters: int) -> None:
+    """Dilution by length is not mistaken for truncation."""
+    answer = check_truncation(LocalEmbedder(), characters=characters)
+    assert answer.outcome == "passed", answer.message
 
 
 def test_truncation_is_seen(server: EmbeddingServer, client: Client) -> None:

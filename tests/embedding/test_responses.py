@@ -20,7 +20,7 @@ from knowledge_nb.embedding.responses import (
     server_message,
 )
 from knowledge_nb.embedding.vectors import unit_vector
-from tests.embedding.server import ANSWERS, TOLERATED
+from tests.embedding.answers import ANSWERS, TOLERATED
 
 THREE = [[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0]]
 UNIT = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]
