@@ -1,0 +1,163 @@
+"""`knowledge show`, `sources`, `stats`: what the index holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from knowledge_nb.cli.group import App, pass_app
+from knowledge_nb.cli.options import csv_option, json_option, refuse_together
+from knowledge_nb.cli.output import (
+    clean,
+    clean_line,
+    coverage_record,
+    covers,
+    say,
+    table,
+    warn,
+    write_csv,
+    write_json,
+)
+from knowledge_nb.errors import CorpusEmptyError, IndexNotBuiltError
+from knowledge_nb.records import Completeness, Status
+
+if TYPE_CHECKING:
+    from knowledge_nb.core import Core
+
+DOCUMENT_COLUMNS = ("path", "chunks", "bytes", "modified", "indexed", "stale_reason")
+
+
+@click.command()
+@click.argument("target", metavar="CITATION|PATH")
+@click.option(
+    "--around",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also N chunks before and after the one cited.",
+)
+@pass_app
+def show(app: App, target: str, around: int) -> None:
+    """Show the stored text of one chunk (PATH#NUMBER) or of a whole document."""
+    with app.core() as core:
+        say(core.tier())
+        chunks = core.show(target, around=around)
+    for chunk in chunks:
+        click.echo()
+        click.echo(click.style(clean_line(chunk.citation), bold=True))
+        heading = f"{clean_line(chunk.heading)}, " if chunk.heading else ""
+        click.echo(f"{heading}lines {chunk.first_line}-{chunk.last_line}")
+        click.echo()
+        click.echo(clean(chunk.text).rstrip("\n"))
+
+
+@click.command()
+@json_option
+@csv_option
+@pass_app
+def sources(app: App, as_json: bool, csv_file: str | None) -> None:
+    """List every indexed document."""
+    refuse_together(json=as_json, csv=csv_file)
+    with app.core() as core:
+        for_programs = as_json or csv_file is not None
+        tier = core.tier()
+        if not for_programs:
+            say(tier)
+        completeness = answerable(core)
+        documents = core.sources()
+    if as_json:
+        write_json(
+            {
+                "status": str(Status.OK),
+                "matched": len(documents),
+                "truncated": False,
+                "tier": tier,
+                "completeness": coverage_record(completeness),
+                "results": [asdict(document) for document in documents],
+            }
+        )
+    elif csv_file is not None:
+        rows = [tuple(getattr(d, name) for name in DOCUMENT_COLUMNS) for d in documents]
+        write_csv(csv_file, DOCUMENT_COLUMNS, rows)
+        if csv_file != "-":
+            warn(f"knowledge: {len(rows):,} documents written to {csv_file}")
+    else:
+        click.echo()
+        table(
+            ("path", "chunks", "bytes", "modified", "state"),
+            [
+                (
+                    d.path,
+                    d.chunks,
+                    d.bytes,
+                    d.modified,
+                    d.stale_reason and f"stale: {d.stale_reason}",
+                )
+                for d in documents
+            ],
+        )
+        covers(completeness)
+
+
+def answerable(core: Core) -> Completeness:
+    """What the store covers.
+
+    Raises
+    ------
+    IndexNotBuiltError, CorpusEmptyError
+    """
+    completeness = core.completeness()
+    if not completeness.built:
+        raise IndexNotBuiltError(
+            f"no indexing pass has completed in {core.files.directory}: run `knowledge index PATH`"
+        )
+    if not completeness.documents:
+        raise CorpusEmptyError("the corpus is empty: the last pass left no document in the index")
+    return completeness
+
+
+@click.command()
+@json_option
+@pass_app
+def stats(app: App, as_json: bool) -> None:
+    """Show the size of the corpus and of the store, and what they leave out."""
+    with app.core() as core:
+        found = core.stats()
+        known = found.completeness
+        if not as_json:
+            say(found.tier)
+        if not known.built:
+            answerable(core)
+    status = Status.OK if known.documents else Status.CORPUS_EMPTY
+    if as_json:
+        record = {"status": str(status), **asdict(found)}
+        write_json({**record, "completeness": coverage_record(known)})
+        return
+    click.echo()
+    facts: tuple[tuple[str, str], ...] = (
+        ("store", found.store),
+        ("paths relative to", found.base),
+        ("documents", f"{found.documents:,}"),
+        ("chunks", f"{found.chunks:,}"),
+        ("text", size(found.bytes)),
+        ("database", size(found.database_bytes)),
+        ("write-ahead log", size(found.log_bytes)),
+        ("generation", f"{known.generation:,}"),
+    )
+    for name, value in facts:
+        click.echo(f"{name:<18} {clean_line(value)}")
+    covers(known)
+
+
+def size(count: int) -> str:
+    """A number of bytes for people."""
+    if count < 1000:
+        return f"{count} bytes"
+    amount = float(count)
+    units = iter(("kB", "MB", "GB", "TB"))
+    while amount >= 1000:
+        amount /= 1000
+        unit = next(units)
+    return f"{amount:.1f} {unit} ({count:,} bytes)"

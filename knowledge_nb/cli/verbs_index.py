@@ -1,0 +1,206 @@
+"""`knowledge index`, `rm`, `reset`: what changes the index."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+import click
+
+from knowledge_nb.cli.group import NEGATIVE, App, Interrupted, pass_app
+from knowledge_nb.cli.options import json_option
+from knowledge_nb.cli.output import (
+    clean_line,
+    coverage_record,
+    covers,
+    notes,
+    say,
+    title,
+    write_json,
+)
+from knowledge_nb.records import IndexReport
+
+NAMES_SHOWN = 5
+
+wait_option = click.option(
+    "--wait",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="SECONDS",
+    help="How long to wait for another writer.",
+)
+
+
+@click.command()
+@click.argument("paths", nargs=-1)
+@click.option("--reindex", is_flag=True, help="Read every file again, whatever its hash.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@click.option("--reconcile", is_flag=True, help="Also remove documents whose file is gone.")
+@wait_option
+@json_option
+@click.option("--verbose", is_flag=True, help="Name every file that was not simply unchanged.")
+@pass_app
+def index(
+    app: App,
+    paths: tuple[str, ...],
+    reindex: bool,
+    dry_run: bool,
+    reconcile: bool,
+    wait: float,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Bring the index up to date with folders of Markdown and text.
+
+    Without PATHS: those of the settings, else those of earlier passes.
+    """
+    with app.core() as core:
+        try:
+            with _bar() as progress:
+                report = core.index(
+                    *paths,
+                    reindex=reindex,
+                    dry_run=dry_run,
+                    reconcile=reconcile,
+                    wait=wait,
+                    progress=progress,
+                )
+        except KeyboardInterrupt as error:
+            raise Interrupted(
+                "interrupted; what was written before is kept, and `knowledge index` goes on "
+                "from there"
+            ) from error
+    if as_json:
+        record = {"ok": report.ok, **asdict(report)}
+        write_json({**record, "completeness": coverage_record(report.completeness)})
+    else:
+        render(report, verbose=verbose)
+    if not report.ok and not report.dry_run:
+        click.get_current_context().exit(NEGATIVE)
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int, int, int], None] | None]:
+    """A progress bar on stderr where that is a terminal; else nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("indexing"),
+        BarColumn(),
+        TextColumn("{task.fields[files]}"),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, files="reading the folders")
+
+        def progress(files: int, size: int, all_files: int, all_bytes: int) -> None:
+            bar.update(
+                task,
+                completed=size,
+                total=max(all_bytes, 1),
+                files=f"{files:,} of {all_files:,} files",
+            )
+
+        yield progress
+
+
+def render(report: IndexReport, *, verbose: bool = False) -> None:
+    """Write the report of a pass for people."""
+    say(report.tier)
+    click.echo()
+    speed = report.bytes / report.seconds / 1e6 if report.seconds else 0.0
+    say(
+        f"{_count(report.seen, 'file')} of accepted types, {report.bytes / 1e6:,.1f} MB read in "
+        f"{report.seconds:.1f} s ({speed:,.1f} MB/s)."
+    )
+    would = "would be " if report.dry_run else ""
+    say(
+        f"{would}added {report.added:,}, replaced {report.replaced:,}, "
+        f"unchanged {report.unchanged:,}, removed {report.removed:,}, stale {report.stale:,}; "
+        f"{_count(report.chunks, 'chunk')}, {report.chunks_written:,} of them "
+        f"{'new' if report.dry_run else 'written'}."
+    )
+    if report.vectors_written or report.vectors_reused or report.vectors_refused:
+        say(
+            f"Vectors: {report.vectors_written:,} written, {report.vectors_reused:,} reused, "
+            f"{report.vectors_refused:,} refused; {report.inputs_cut:,} inputs cut to the limit."
+        )
+    if report.skipped:
+        title("Skipped")
+        for reason, number in report.skipped.items():
+            names = [e.path for e in report.events if e.reason.startswith(reason)]
+            say(f"  {number:,} {reason}: {_names(names, verbose)}")
+    if report.other_types:
+        title("Other types, not read")
+        say("  " + ", ".join(f"{n:,} {clean_line(s)}" for s, n in report.other_types.items()))
+    for action in ("removed", "stale", "failed"):
+        found = [e for e in report.events if e.action == action]
+        if found:
+            title(action.capitalize())
+            for event in found if verbose else found[:NAMES_SHOWN]:
+                reason = f" ({event.reason})" if event.reason else ""
+                say(f"  {clean_line(event.path)}{clean_line(reason)}")
+            if not verbose and len(found) > NAMES_SHOWN:
+                say(f"  and {len(found) - NAMES_SHOWN:,} more (--verbose names them)")
+    if verbose:
+        title("Files")
+        for event in report.events:
+            reason = f" ({event.reason})" if event.reason else ""
+            click.echo(f"  {event.action:<9} {clean_line(event.path)}{clean_line(reason)}")
+    if report.notes:
+        click.echo()
+        notes(report.notes)
+    covers(report.completeness)
+
+
+def _names(names: list[str], verbose: bool) -> str:
+    shown = names if verbose else names[:NAMES_SHOWN]
+    text = ", ".join(clean_line(name) for name in shown)
+    more = len(names) - len(shown)
+    return f"{text} and {more:,} more" if more else text
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True)
+@wait_option
+@pass_app
+def rm(app: App, paths: tuple[str, ...], wait: float) -> None:
+    """Take documents, or folders of them, out of the index; no file on disk is touched.
+
+    The next pass over a folder that still holds them takes them in again.
+    """
+    with app.core() as core:
+        say(core.tier())
+        removed = core.remove(*paths, wait=wait)
+    say(f"Removed from the index, {_count(len(removed), 'document')}:")
+    for path in removed:
+        click.echo(f"  {clean_line(path)}")
+
+
+@click.command()
+@click.option("--force", is_flag=True, help="Do it; without this the verb refuses.")
+@wait_option
+@pass_app
+def reset(app: App, force: bool, wait: float) -> None:
+    """Empty the store: every table is dropped and made anew. No indexed file is touched."""
+    with app.core() as core:
+        deleted = core.reset(force=force, wait=wait)
+        say(core.tier())
+    say(f"Deleted: {deleted}.")
