@@ -169,15 +169,15 @@ def _replacement(char: str) -> str:
     if _SCRIPT_DIGIT.match(char):
         return char
     kind = category(char)
+    cased = _simple_fold(char) if _LATE_CASE.match(char) else char
     # NFKC itself makes separators: of Catalan U+0140 a letter and a middle dot.
-    form = "".join(c if category(c) in _KEPT else " " for c in normalize("NFKC", char))
+    form = "".join(c if category(c) in _KEPT else " " for c in normalize("NFKC", cased))
     if _APART.match(char) and kind not in ("Lo", "Cn"):
         return f" {form} "
-    if _RADICALS.match(char):
-        return form
-    if kind not in _KEPT or (kind == "Cn" and _SYMBOLS.match(char)):
+    symbol = kind not in _KEPT or (kind == "Cn" and _SYMBOLS.match(char))
+    if symbol and not _RADICALS.match(char):
         return " "
-    return _simple_fold(char) if _LATE_CASE.match(char) else form
+    return form
 
 
 def _prepare(text: str) -> str:
