@@ -28,8 +28,8 @@ from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import read_meta
 from knowledge_nb.store.status import read_completeness, utc_now
 
-DOCUMENTS_A_TRANSACTION = 500
-BYTES_A_TRANSACTION = 2 * 1024 * 1024
+DOCUMENTS_A_TRANSACTION = 1_000
+BYTES_A_TRANSACTION = 4 * 1024 * 1024
 
 Progress = Callable[[int, int, int, int], None]
 """Called with files done, bytes done, files in all, bytes in all."""

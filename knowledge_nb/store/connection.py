@@ -309,6 +309,9 @@ class Writer:
                 elif gate:
                     check_format(connection, str(files.database))
                 connection.execute("PRAGMA synchronous = NORMAL")
+                # A batch of documents fits in memory, and is not checkpointed half way.
+                connection.execute("PRAGMA cache_size = -32000")
+                connection.execute("PRAGMA wal_autocheckpoint = 4000")
                 connection.execute(f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES}")
             files.assert_private()
         except BaseException:
