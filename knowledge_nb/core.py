@@ -17,7 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowledge_nb.citation import citation, parse_citation
-from knowledge_nb.errors import ConfigurationError, KnowledgeError, NotFoundError
+from knowledge_nb.errors import (
+    ConfigurationError,
+    IndexNotBuiltError,
+    KnowledgeError,
+    NotFoundError,
+)
 from knowledge_nb.records import (
     Chunk,
     Completeness,
@@ -112,6 +117,24 @@ class Core:
                 self._embedder = open_embedder(self.settings.embeddings)
             self._embedder_opened = True
         return self._embedder
+
+    def search_embedder(self, mode: Mode | None) -> Embedder | None:
+        """The embedder of a search: the one in force, else the local model that made the vectors.
+
+        A store whose vectors came from the embedded model needs no settings to be searched.
+        """
+        if mode == "lexical":
+            return None
+        found = self.embedder()
+        if found is None:
+            identity = self.manifest()
+            if identity is not None and identity.provider == "local":
+                from knowledge_nb.embedding.local import LocalEmbedder
+
+                found = self._embedder = LocalEmbedder(
+                    query_prefix=identity.query_prefix, document_prefix=identity.document_prefix
+                )
+        return found
 
     def lexicon(self) -> Any:
         """The words of the corpus, kept until the index changes."""
@@ -317,7 +340,8 @@ class Core:
             self.reader,
             query,
             k=self.settings.top_k if k is None else k,
-            mode=mode or "lexical",
+            mode=mode,
+            embedder=self.search_embedder(mode),
             under=under,
             timeout=timeout,
             **options,
@@ -458,9 +482,16 @@ class Core:
             completeness=completeness,
         )
 
+    def holds(self, under: str) -> bool:
+        """Whether any indexed document lies under a folder (see `search`)."""
+        from knowledge_nb.retrieval.under import resolve
+
+        with self.reader.snapshot() as connection:
+            return not resolve(connection, under).unknown
+
     def _require_built(self) -> None:
         if not self.reader.is_built():
-            raise NotFoundError(
+            raise IndexNotBuiltError(
                 f"there is no index in {self.files.directory}: run `knowledge index PATH` first"
             )
 

@@ -17,7 +17,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,9 +26,13 @@ from knowledge_nb.errors import (
     CorpusEmptyError,
     IndexNotBuiltError,
     NoAnswerError,
+    NotFoundError,
     QueryEmptyError,
 )
 from knowledge_nb.records import Completeness, Status
+
+if TYPE_CHECKING:
+    from knowledge_nb.core import Core
 
 _SEQUENCES = re.compile(
     "(?:\x1b[P\\]X^_]|[\x90\x9d\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # strings
@@ -150,12 +154,21 @@ def require_answer(result: Any) -> None:
     """
     refusal = _REFUSALS.get(result.status)
     if refusal is not None:
-        dropped = " ".join(
-            f"`{term}` was not searched: {reason}."
-            for term, reason in getattr(result, "dropped_terms", ())
+        raise refusal(" ".join(result.notes), result)
+
+
+def require_folder(core: Core, under: str) -> None:
+    """Refuse an empty answer about a folder that the index does not hold.
+
+    Raises
+    ------
+    NotFoundError
+    """
+    if under and not core.holds(under):
+        raise NotFoundError(
+            f"no indexed document lies under {under!r}; paths are relative to the corpus base, "
+            "and `knowledge sources` lists them"
         )
-        said = " ".join(result.notes) or str(result.status)
-        raise refusal(f"{said} {dropped}".strip(), result)
 
 
 def coverage_record(completeness: Completeness) -> dict[str, Any]:

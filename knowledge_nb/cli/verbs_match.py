@@ -24,6 +24,7 @@ from knowledge_nb.cli.output import (
     covers,
     notes,
     require_answer,
+    require_folder,
     say,
     table,
     title,
@@ -33,7 +34,7 @@ from knowledge_nb.cli.output import (
     write_json,
 )
 from knowledge_nb.errors import QueryError
-from knowledge_nb.records import EnumerateResult, TermReport
+from knowledge_nb.records import EnumerateResult, Status, TermReport
 
 COLUMNS = ("path", "citation", "body_matches", "heading_matches", "chunks")
 RELATED_SHOWN = 8
@@ -121,27 +122,28 @@ def match(
         result = core.enumerate(
             one_query(query),
             sort=sort,
-            limit=1 if count else rows_wanted(limit, everything, for_programs),
+            limit=None if count else rows_wanted(limit, everything, for_programs),
             min_body_matches=min_matches,
             under=under,
         )
+        if not result.matched and result.status is Status.OK:
+            require_folder(core, result.under)
     if not for_programs:
         render(result, explain=explain)
+    elif as_json:
+        require_answer(result)
+        write_json(_record(result))
     else:
         require_answer(result)
-        if as_json:
-            write_json(_record(result))
+        _say_what_matters(result)
+        if count:
+            write_bytes(f"{result.matched}\n")
+        elif csv_file is None:
+            _write_paths(result, "\0" if nul else "\n")
         else:
-            for note in result.notes:
-                warn(f"knowledge: {clean_line(note)}")
-            if count:
-                write_bytes(f"{result.matched}\n")
-            elif paths_only:
-                _write_paths(result, "\0" if nul else "\n")
-            elif csv_file is not None:
-                write_csv(csv_file, COLUMNS, [_row(row) for row in result.matches])
-                if csv_file != "-":
-                    warn(f"knowledge: {result.matched:,} documents written to {csv_file}")
+            write_csv(csv_file, COLUMNS, [_row(row) for row in result.matches])
+            if csv_file != "-":
+                warn(f"knowledge: {result.matched:,} documents written to {csv_file}")
     if exit_code and not result.matched:
         click.get_current_context().exit(NEGATIVE)
 
@@ -155,21 +157,29 @@ def one_query(arguments: tuple[str, ...]) -> str:
         One of several arguments holds white space: the shell took quotes that were meant for us,
         and without them the query would be another one.
     """
-    for argument in arguments[1:] and arguments:
-        if argument.split() != [argument]:
-            raise QueryError(
-                f"the shell took the quotes around {argument!r}. Put the whole query between "
-                """single quotes, and phrases in it between double ones: 'lantern "brass ring"'."""
-            )
+    if len(arguments) > 1:
+        for argument in arguments:
+            if argument.split() != [argument]:
+                raise QueryError(
+                    f"the shell took the quotes around {argument!r}. Put the whole query between "
+                    """single quotes, and phrases in it between double ones: 'lamp "brass ring"'."""
+                )
     return " ".join(arguments)
+
+
+def _say_what_matters(result: EnumerateResult) -> None:
+    """On stderr, what a bare list or number cannot hold and a reader must not miss."""
+    if result.dropped_terms or result.truncated or not result.matched:
+        for note in result.notes:
+            warn(f"knowledge: {clean_line(note)}")
+    if not result.matched or result.completeness.unfinished_since:
+        warn(f"knowledge: {clean_line(result.completeness.statement())}")
 
 
 def _write_paths(result: EnumerateResult, end: str) -> None:
     paths = [row.path for row in result.matches]
     if end == "\n" and any("\n" in path for path in paths):
         raise QueryError("a matching path holds a line break; ask again with -0 (or --json)")
-    if result.truncated:
-        warn(f"knowledge: {len(paths):,} of {result.matched:,} paths listed")
     if sys.stdout.isatty():
         for path in paths:
             click.echo(clean_line(path))
@@ -226,8 +236,6 @@ def render(result: EnumerateResult, *, explain: bool = False) -> None:
         title("Terms")
         for term in result.terms:
             say(_term(term, explain=explain))
-    for term_text, reason in result.dropped_terms:
-        say(f"Not searched: {clean_line(term_text)} ({reason}).")
     if result.notes:
         click.echo()
         notes(result.notes)

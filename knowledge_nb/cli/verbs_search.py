@@ -15,10 +15,11 @@ from knowledge_nb.cli.output import (
     coverage_record,
     notes,
     require_answer,
+    require_folder,
     say,
     write_json,
 )
-from knowledge_nb.records import Hit, Mode, SearchResult
+from knowledge_nb.records import Hit, Mode, SearchResult, Status
 
 if TYPE_CHECKING:
     from knowledge_nb.retrieval.excerpt import Excerpt
@@ -51,6 +52,8 @@ def search(
     """
     with app.core() as core:
         result = core.search(" ".join(query), k=k, mode=mode, under=under, timeout=timeout)
+        if not result.hits and result.status is Status.OK:
+            require_folder(core, result.under)
         if as_json:
             require_answer(result)
             write_json(_record(result))

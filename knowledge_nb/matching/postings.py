@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal
 
 import apsw
 
 from knowledge_nb.citation import ORDINAL_BITS
 from knowledge_nb.retrieval.under import Under
 from knowledge_nb.store.sql import value
-from knowledge_nb.text import EXACT_TOKENIZER, PORTER_TOKENIZER
+from knowledge_nb.store.tokenizers import Analyzer
 
 Table = Literal["porter", "exact"]
 
@@ -27,38 +26,6 @@ def phrase(parts: Sequence[str], scope: str = "") -> str:
     """The FTS5 expression for tokens that stand together: always quoted, quotes doubled."""
     quoted = '"' + " ".join(parts).replace('"', '""') + '"'
     return f"{scope} : {quoted}" if scope else quoted
-
-
-class Analyzer:
-    """SQLite's own tokenizers, as the two FTS5 tables use them."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._porter = _tokenizer(connection, PORTER_TOKENIZER)
-        self._exact = _tokenizer(connection, EXACT_TOKENIZER)
-
-    def porter(self, text: str) -> list[str]:
-        """Stems, in the order of a text that went through `index_text`."""
-        return _tokens(self._porter, text)
-
-    def exact(self, text: str) -> list[str]:
-        """Words as written, case folded, in the order of such a text."""
-        return _tokens(self._exact, text)
-
-
-def _tokenizer(connection: apsw.Connection, declaration: str) -> apsw.FTS5Tokenizer:
-    name, *arguments = [a or b for a, b in re.findall(r"'([^']*)'|(\S+)", declaration)]
-    return connection.fts5_tokenizer(name, arguments)
-
-
-def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[str]:
-    found = tokenizer(
-        text.encode(),
-        apsw.FTS5_TOKENIZE_DOCUMENT,
-        None,
-        include_offsets=False,
-        include_colocated=False,
-    )
-    return cast("list[str]", found)
 
 
 class Postings:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from knowledge_nb.store.scratch import porter_stems
+from knowledge_nb.store.tokenizers import porter_stems
 from knowledge_nb.text import index_text, is_unspaced, words
 
 _PIECE = re.compile(r"[^\s!-&(-/:-@\[-`{-~\u2018-\u201f]+")  # an apostrophe stays in its word
