@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Literal
 
 Mode = Literal["lexical", "vector", "fused"]
+TYPES_NAMED = 8  # suffixes written out in a completeness statement; the record has them all
 
 
 class Status(StrEnum):
@@ -81,12 +82,15 @@ class Completeness:
                 "documents are newer than others; run `knowledge index` again."
             )
         if self.skipped:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in self.skipped.items())
-            parts.append(f"Not covered: {sum(self.skipped.values())} skipped ({reasons}).")
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.skipped.items())
+            parts.append(f"Not covered: {sum(self.skipped.values()):,} skipped ({reasons}).")
         else:
             parts.append("No file was skipped.")
         if self.other_types:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in self.other_types.items())
+            named = list(self.other_types.items())[:TYPES_NAMED]
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in named)
+            if len(named) < len(self.other_types):
+                kinds += f" and {len(self.other_types) - len(named):,} more types"
             parts.append(
                 f"Not covered: {_count(sum(self.other_types.values()), 'file')} of other types"
                 f" ({kinds})."

@@ -86,18 +86,12 @@ def sources(app: App, as_json: bool, csv_file: str | None) -> None:
     else:
         click.echo()
         table(
-            ("path", "chunks", "bytes", "modified", "state"),
-            [
-                (
-                    d.path,
-                    d.chunks,
-                    d.bytes,
-                    d.modified,
-                    d.stale_reason and f"stale: {d.stale_reason}",
-                )
-                for d in documents
-            ],
+            ("path", "chunks", "bytes", "modified"),
+            [(d.path, d.chunks, d.bytes, d.modified) for d in documents],
         )
+        for document in documents:
+            if document.stale_reason:
+                say(f"Stale: {clean_line(document.path)} ({clean_line(document.stale_reason)}).")
         covers(completeness)
 
 

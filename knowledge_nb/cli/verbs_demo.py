@@ -12,7 +12,7 @@ from knowledge_nb.cli.output import say
 from knowledge_nb.errors import NotFoundError
 
 SEARCH = "the temperature in the vault is climbing"
-MATCH = "retention tape -draft"
+MATCHES = ("retention backup", "ransomware")
 PREFIX = "calib"
 
 
@@ -33,7 +33,7 @@ def handbook() -> Path:
 @click.command()
 @click.option("--keep", is_flag=True, help="Keep the store, and say where it is.")
 def demo(keep: bool) -> None:
-    """Index a sample corpus into a temporary store and ask it three questions."""
+    """Index a sample corpus into a temporary store and ask it four questions."""
     folder = handbook()
     if keep:
         _run(folder, Path(tempfile.mkdtemp(prefix="knowledge-demo-")) / "knowledge", keep=True)
@@ -51,8 +51,9 @@ def _run(folder: Path, store: Path, *, keep: bool) -> None:
         verbs_index.render(core.index(folder))
         _command(f"knowledge search '{SEARCH}' -k 2")
         verbs_search.render(core.search(SEARCH, k=2))
-        _command(f"knowledge match '{MATCH}'")
-        verbs_match.render(core.enumerate(MATCH))
+        for query in MATCHES:
+            _command(f"knowledge match '{query}'")
+            verbs_match.render(core.enumerate(query))
         _command(f"knowledge words --prefix {PREFIX}")
         verbs_words.render(core.vocabulary(prefix=PREFIX))
     finally:
@@ -60,7 +61,7 @@ def _run(folder: Path, store: Path, *, keep: bool) -> None:
     click.echo()
     if keep:
         say(f"The store of this demo is kept in {store}. Ask it further:")
-        say(f"  knowledge --store {store} match 'frost OR ice'")
+        say(f"  knowledge --store {store} match 'frost -ice'")
         say(f"  knowledge --store {store} show policies/retention.md#0")
     else:
         say("The store of this demo is gone again. With documents of your own:")

@@ -23,6 +23,7 @@ from knowledge_nb.cli.output import (
 from knowledge_nb.records import IndexReport
 
 NAMES_SHOWN = 5
+TYPES_SHOWN = 20
 
 wait_option = click.option(
     "--wait",
@@ -145,7 +146,8 @@ def render(report: IndexReport, *, verbose: bool = False) -> None:
             say(f"  {number:,} {reason}: {_names(names, verbose)}")
     if report.other_types:
         title("Other types, not read")
-        say("  " + ", ".join(f"{n:,} {clean_line(s)}" for s, n in report.other_types.items()))
+        kinds = [f"{n:,} {clean_line(suffix)}" for suffix, n in report.other_types.items()]
+        say(f"  {_names(kinds, verbose, TYPES_SHOWN)}")
     for action in ("removed", "stale", "failed"):
         found = [e for e in report.events if e.action == action]
         if found:
@@ -166,8 +168,8 @@ def render(report: IndexReport, *, verbose: bool = False) -> None:
     covers(report.completeness)
 
 
-def _names(names: list[str], verbose: bool) -> str:
-    shown = names if verbose else names[:NAMES_SHOWN]
+def _names(names: list[str], verbose: bool, most: int = NAMES_SHOWN) -> str:
+    shown = names if verbose else names[:most]
     text = ", ".join(clean_line(name) for name in shown)
     more = len(names) - len(shown)
     return f"{text} and {more:,} more" if more else text

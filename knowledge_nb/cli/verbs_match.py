@@ -34,7 +34,7 @@ from knowledge_nb.cli.output import (
     write_json,
 )
 from knowledge_nb.errors import QueryError
-from knowledge_nb.records import EnumerateResult, Status, TermReport
+from knowledge_nb.records import DocumentMatch, EnumerateResult, Status, TermReport
 
 COLUMNS = ("path", "citation", "body_matches", "heading_matches", "chunks")
 RELATED_SHOWN = 8
@@ -219,9 +219,9 @@ def render(result: EnumerateResult, *, explain: bool = False) -> None:
         noun = "document matches" if result.matched == 1 else "documents match"
         say(f"{result.matched:,} {noun}{where}: {clean_line(result.query)}")
         table(
-            ("path", "body", "heading", "chunks", "first match"),
+            ("path", "body", "heading", "chunks", "first"),
             [
-                (row.path, row.body_matches, row.heading_matches, row.chunks, row.citation)
+                (row.path, row.body_matches, row.heading_matches, row.chunks, _first(row))
                 for row in result.matches
             ],
         )
@@ -240,6 +240,10 @@ def render(result: EnumerateResult, *, explain: bool = False) -> None:
         click.echo()
         notes(result.notes)
     covers(result.completeness)
+
+
+def _first(row: DocumentMatch) -> str:
+    return f"#{row.citation.rpartition('#')[2]}"  # with the path before it, a citation
 
 
 def _term(term: TermReport, *, explain: bool) -> str:
