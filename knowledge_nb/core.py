@@ -98,6 +98,7 @@ class Core:
         self.reader = Reader(self.files)
         self._embedder = embedder
         self._embedder_opened = embedder is not None
+        self._local: Embedder | None = None
         self._lexicon: Any = None
 
     # -- lifetimes ---------------------------------------------------------------------------
@@ -118,23 +119,21 @@ class Core:
             self._embedder_opened = True
         return self._embedder
 
-    def search_embedder(self, mode: Mode | None) -> Embedder | None:
-        """The embedder of a search: the one in force, else the local model that made the vectors.
+    def matching_embedder(self) -> Embedder | None:
+        """The embedder in force, else the local model where it made the store's vectors.
 
-        A store whose vectors came from the embedded model needs no settings to be searched.
+        A store whose vectors came from the embedded model needs no settings to be used.
         """
-        if mode == "lexical":
-            return None
         found = self.embedder()
-        if found is None:
+        if found is None and self._local is None:
             identity = self.manifest()
             if identity is not None and identity.provider == "local":
                 from knowledge_nb.embedding.local import LocalEmbedder
 
-                found = self._embedder = LocalEmbedder(
+                self._local = LocalEmbedder(
                     query_prefix=identity.query_prefix, document_prefix=identity.document_prefix
                 )
-        return found
+        return found or self._local
 
     def lexicon(self) -> Any:
         """The words of the corpus, kept until the index changes."""
@@ -227,7 +226,8 @@ class Core:
 
         chosen = self.index_paths(paths)
         options = PassOptions(self.settings.include, reindex=reindex, reconcile=reconcile)
-        embedder = self.embedder()
+        # A reindex takes the settings as they are; else the store's own model goes on.
+        embedder = self.embedder() if reindex else self.matching_embedder()
 
         def base_of(meta: dict[str, str]) -> Path:
             roots = json.loads(meta.get("roots", "[]"))
@@ -341,7 +341,7 @@ class Core:
             query,
             k=self.settings.top_k if k is None else k,
             mode=mode,
-            embedder=self.search_embedder(mode),
+            embedder=None if mode == "lexical" else self.matching_embedder(),
             under=under,
             timeout=timeout,
             **options,

@@ -91,18 +91,15 @@ class EmbedderIdentity:
             "query_prefix",
             "document_prefix",
         )
-        found = [
+        return tuple(
             f"{name}: pinned {getattr(self, name)!r}, now {getattr(live, name)!r}"
             for name in names
             if getattr(self, name) != getattr(live, name)
-        ]
-        if self.dimension == live.dimension and not same_model(
-            self.probe_vector, live.probe_vector
-        ):
-            found.append(
-                "the probe text now gets another vector: a different model answers to this name"
-            )
-        return tuple(found)
+        )
+
+    def answers_alike(self, live: EmbedderIdentity) -> bool:
+        """Whether the probe text still gets the pinned vector; False: another model answers."""
+        return same_model(self.probe_vector, live.probe_vector)
 
 
 @dataclass(slots=True)

@@ -1,9 +1,9 @@
 """Block structure of a Markdown document: what `chunk` may cut, and where the headings are.
 
-The structure is CommonMark's, read with pyromark (pulldown-cmark) in one pass over its events. All
-offsets are UTF-8 byte offsets into the text that was parsed. Events inside a paragraph are looked
-at only where they can change the words of the text: where the block holds a character reference
-or a `*` between two word characters.
+The structure is CommonMark's with GitHub's tables, read with pyromark (pulldown-cmark) in one pass
+over its events. All offsets are UTF-8 byte offsets into the text that was parsed. Events inside a
+paragraph are looked at only where they can change the words of the text: where the block holds a
+character reference or a `*` between two word characters.
 """
 
 import html

@@ -13,7 +13,6 @@ import apsw
 
 from knowledge_nb.citation import ORDINAL_BITS
 from knowledge_nb.embedding.manifest import read_manifest, write_manifest
-from knowledge_nb.embedding.probe import same_model
 from knowledge_nb.embedding.protocol import (
     Blank,
     DocumentText,
@@ -227,14 +226,11 @@ def plan_vectors(
             "`knowledge index --reindex` to embed what it holds."
         )
     differences = pinned.differences(live)
-    if same_model(pinned.probe_vector, live.probe_vector):
-        notes: tuple[str, ...] = ()
-    else:
-        notes = (CHANGED_MODEL,)
     if differences:
         raise VectorsMismatchError(
             "the configured embedder is not the one that made this store's vectors: "
             + "; ".join(differences)
             + ". Configure the old one, or run `knowledge index --reindex`."
         )
+    notes = () if pinned.answers_alike(live) else (CHANGED_MODEL,)
     return VectorTier(embedder, live, notes=notes)
