@@ -32,6 +32,7 @@ from knowledge_nb.records import (
     Mode,
     SearchResult,
     VocabularyResult,
+    counted,
 )
 from knowledge_nb.settings import DEFAULT_DIRECTORY, Settings, find_settings
 from knowledge_nb.store.connection import Connection, Reader, Writer
@@ -319,7 +320,8 @@ class Core:
             known = self.completeness()
         except KnowledgeError as error:
             return f" (it cannot be counted: {error})"
-        return f", {known.documents:,} documents in {known.chunks:,} chunks"
+        documents, chunks = counted(known.documents, "document"), counted(known.chunks, "chunk")
+        return f", {documents} in {chunks}"
 
     # -- reading -----------------------------------------------------------------------------
 

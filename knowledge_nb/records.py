@@ -73,8 +73,8 @@ class Completeness:
                 start += f" A pass began {self.unfinished_since} and did not finish."
             return start
         parts = [
-            f"Covers {_count(self.documents, 'indexed document')} "
-            f"({_count(self.chunks, 'chunk')}) as of the pass completed {self.last_completed}."
+            f"Covers {counted(self.documents, 'indexed document')} "
+            f"({counted(self.chunks, 'chunk')}) as of the pass completed {self.last_completed}."
         ]
         if self.unfinished_since:
             parts.append(
@@ -92,22 +92,23 @@ class Completeness:
             if len(named) < len(self.other_types):
                 kinds += f" and {len(self.other_types) - len(named):,} more types"
             parts.append(
-                f"Not covered: {_count(sum(self.other_types.values()), 'file')} of other types"
+                f"Not covered: {counted(sum(self.other_types.values()), 'file')} of other types"
                 f" ({kinds})."
             )
         if self.stale:
             parts.append(
-                f"{_count(self.stale, 'document')} could not be read again and may be out of date."
+                f"{counted(self.stale, 'document')} could not be read again and may be out of date."
             )
         if self.without_vector:
-            parts.append(f"{_count(self.without_vector, 'chunk')} without a vector.")
+            parts.append(f"{counted(self.without_vector, 'chunk')} without a vector.")
         parts.append(
             "Files changed on disk since that pass were not looked at; `knowledge audit` does."
         )
         return " ".join(parts)
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the singular for 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
