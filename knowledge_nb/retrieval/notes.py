@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from knowledge_nb.records import Hit, SearchResult, Status
-from knowledge_nb.retrieval.lexical import LexicalQuery, LexicalRanking
+from knowledge_nb.retrieval.lexical import LexicalRanking
 from knowledge_nb.retrieval.under import Under
 
 _NAMED = 5  # words written out in a note; the result carries them all
@@ -37,7 +37,7 @@ def answer_notes(
     hits: Sequence[Hit],
     words: LexicalRanking,
     cut: int,
-    parsed: LexicalQuery,
+    terms: Sequence[str],
 ) -> tuple[str, ...]:
     """Sentences on a ranking: degradation first, then the folder, the words, the hits.
 
@@ -50,7 +50,8 @@ def answer_notes(
     words : LexicalRanking
     cut : int
         Characters of the query that the embedder did not see.
-    parsed : LexicalQuery
+    terms : sequence of str
+        Of the query, as the lexical tier searches it.
 
     Returns
     -------
@@ -71,12 +72,18 @@ def answer_notes(
             f"At least half of all chunks hold {_some(named)}, which cannot tell them apart: left "
             "out of the ranking."
         )
-    if asked.mode == "fused" and not parsed.terms:
+    if asked.mode == "fused" and not terms:
         notes.append("No word of the query can be searched, so vectors alone were ranked.")
     if cut:
         notes.append(f"The embedder did not see the last {cut:,} characters of the query.")
     if not hits and not scope.unknown:
         notes.append(_NOTHING)
+        runs = [repr(term.replace(" ", "")[:40]) for term in terms if term.count(" ") > 1]
+        if runs and asked.mode == "lexical":
+            notes.append(
+                f"{_some(runs)}: a run of a script without spaces is one phrase. Put spaces between "
+                "its words to search each of them."
+            )
     return tuple(notes)
 
 

@@ -17,7 +17,6 @@ from knowledge_nb.embedding.errors import BlankTextError, DimensionMismatch, Emb
 from knowledge_nb.embedding.manifest import read_manifest
 from knowledge_nb.embedding.protocol import Embedder, EmbedderIdentity, EmbeddingTally, Vector
 from knowledge_nb.errors import (
-    ConfigurationError,
     MissingDependencyError,
     QueryError,
     SearchTimeoutError,
@@ -137,9 +136,8 @@ def search(
     Raises
     ------
     QueryError
-        An argument is out of range.
-    ConfigurationError
-        Vectors were asked for and the store has none, or no embedder is configured.
+        An argument is out of range, or vectors were asked for and the store has none, or no
+        embedder is configured.
     VectorsMismatchError, DimensionMismatch
         The embedder is not the one that made the store's vectors.
     SearchTimeoutError
@@ -151,17 +149,19 @@ def search(
     check_fusion(2, k=rrf_k, weights=weights, window=window)
     deadline = None if timeout is None else time.monotonic() + timeout
     query, under = _storable(query), _storable(under)
+    # Who asks for words alone need not pass the embedder: the store knows the model's name.
+    model = "" if mode != "lexical" else None
     facts = _Facts() if mode == "lexical" else _look(reader, deadline)
     if mode is None:
         mode = "fused" if facts.dimension is not None and embedder is not None else "lexical"
-    model = embedder.model if embedder is not None else ""
+    model = model if embedder is None else embedder.model
     parsed = lexical.parse(query)
     dropped = () if mode == "vector" else parsed.dropped
     asked = SearchResult(query, Status.OK, mode, k, "", dropped_terms=dropped, under=under)
     embedding = _Embedding()
     if mode != "lexical":
         if facts.status is not Status.OK:
-            tier = tier_line(mode, model=model, dimension=facts.dimension)
+            tier = tier_line(mode, model=model or "", dimension=facts.dimension)
             return _without_hits(asked, facts.status, facts.completeness, tier)
         embedding = _embed(_usable(embedder, facts, mode), query, mode, deadline)
     result = _in_store(
@@ -189,13 +189,13 @@ def _in_store(
     common_terms: CommonTerms,
     deadline: float | None,
     fusion: tuple[tuple[float, float], float, int | None],
-    model: str,
+    model: str | None,
 ) -> SearchResult:
     """Answer in one read transaction."""
     mode, k = asked.mode, asked.k
     if not reader.is_built():
         return _without_hits(
-            asked, Status.INDEX_NOT_BUILT, Completeness(), tier_line(mode, model=model)
+            asked, Status.INDEX_NOT_BUILT, Completeness(), tier_line(mode, model=model or "")
         )
     weights, rrf_k, window = fusion
     depth = (window or max(CANDIDATES, k)) if mode == "fused" else max(CANDIDATES, k)
@@ -209,6 +209,9 @@ def _in_store(
             near, reason = _near(connection, embedding.vector, mode, depth, scope, memory)
         if embedding.blank and parsed.terms:
             reason = "the query holds nothing that can be embedded"
+        if model is None:
+            pinned = read_manifest(connection)
+            model = pinned.model if pinned is not None else ""
         tier = tier_line(
             mode,
             model=model,
@@ -250,7 +253,7 @@ def _in_store(
         asked,
         tier=tier,
         hits=hits,
-        notes=answer_notes(asked, scope, hits, words, embedding.cut, parsed),
+        notes=answer_notes(asked, scope, hits, words, embedding.cut, parsed.terms),
         common_terms=words.common_terms,
         compiled=words.compiled,
         completeness=completeness,
@@ -279,11 +282,9 @@ def _look(reader: Reader, deadline: float | None) -> _Facts:
 def _usable(embedder: Embedder | None, facts: _Facts, mode: Mode) -> Embedder:
     """The embedder, once it is sure that it belongs to the store's vectors."""
     if embedder is None:
-        raise ConfigurationError(f'mode "{mode}" needs an embedder and none is set: {_CONFIGURE}.')
+        raise QueryError(f'mode "{mode}" needs an embedder and none is set: {_CONFIGURE}.')
     if facts.dimension is None:
-        raise ConfigurationError(
-            f'mode "{mode}" needs vectors and this store has none: {_CONFIGURE}.'
-        )
+        raise QueryError(f'mode "{mode}" needs vectors and this store has none: {_CONFIGURE}.')
     differing = [
         f"{name}: pinned {getattr(facts.pinned, name)!r}, now {getattr(embedder, name)!r}"
         for name in ("provider", "model", "query_prefix", "document_prefix")

@@ -104,6 +104,16 @@ def test_scripts_without_spaces(store: Make) -> None:
     assert found(search(reader, "gateway")) == ["b.md#0"]
 
 
+def test_a_run_that_is_not_found_says_how_it_was_searched(store: Make) -> None:
+    """A sentence without spaces is one phrase; when it is not found the note says what helps."""
+    reader = store({"a.md": [("", "明日は港の天気が荒れる")]} | FILLER)
+    result = search(reader, "天気は港で")
+    assert not result.hits
+    assert any("Put spaces" in note for note in result.notes)
+    assert found(search(reader, "天気 は 港 で")) == ["a.md#0"]
+    assert not any("Put spaces" in note for note in search(reader, "kestrel").notes)
+
+
 def test_short_terms_are_dropped_and_reported() -> None:
     """A term under two characters is named, save in scripts written without spaces."""
     parsed = lexical.parse("a ship, C++ x 港")
