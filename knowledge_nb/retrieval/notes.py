@@ -81,8 +81,8 @@ def answer_notes(
         runs = [repr(term.replace(" ", "")[:40]) for term in terms if term.count(" ") > 1]
         if runs and asked.mode == "lexical":
             notes.append(
-                f"{_some(runs)}: a run of a script without spaces is one phrase. Put spaces between "
-                "its words to search each of them."
+                f"{_some(runs)}: a run of a script without spaces is one phrase. Put spaces "
+                "between its words to search each of them."
             )
     return tuple(notes)
 
