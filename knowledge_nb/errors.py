@@ -26,6 +26,7 @@ Each message says what happened, to which path or term, and the next command.
     - CorpusEmptyError                 a completed pass left no document
     - QueryEmptyError (ValueError)     nothing of the query can be searched
   + SearchTimeoutError (TimeoutError)  the caller's own deadline passed
+  + EvaluationError (ValueError)       topics, runs or judgements cannot be used as given
   + EmbeddingError                     see knowledge_nb.embedding.errors
 """
 
@@ -138,6 +139,10 @@ class QueryEmptyError(NoAnswerError, ValueError):
 
 class SearchTimeoutError(KnowledgeError, TimeoutError):
     """The deadline that the caller set has passed; no partial answer is given."""
+
+
+class EvaluationError(KnowledgeError, ValueError):
+    """Topics, runs or judgements cannot be used as given; names the file, line, qid or docno."""
 
 
 class EmbeddingError(KnowledgeError):

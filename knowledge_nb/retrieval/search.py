@@ -57,7 +57,7 @@ _CONFIGURE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Embedding:
+class Embedding:
     """What became of the query's embedding: a vector, or why there is none."""
 
     vector: Vector | None = None
@@ -67,7 +67,7 @@ class _Embedding:
 
 
 @dataclass(frozen=True, slots=True)
-class _Facts:
+class Facts:
     """What a search must know of the store before it embeds the query."""
 
     completeness: Completeness = field(default_factory=Completeness)
@@ -151,19 +151,19 @@ def search(
     query, under = _storable(query), _storable(under)
     # Who asks for words alone need not pass the embedder: the store knows the model's name.
     model = "" if mode != "lexical" else None
-    facts = _Facts() if mode == "lexical" else _look(reader, deadline)
+    facts = Facts() if mode == "lexical" else look(reader, deadline)
     if mode is None:
         mode = "fused" if facts.dimension is not None and embedder is not None else "lexical"
     model = model if embedder is None else embedder.model
     parsed = lexical.parse(query)
     dropped = () if mode == "vector" else parsed.dropped
     asked = SearchResult(query, Status.OK, mode, k, "", dropped_terms=dropped, under=under)
-    embedding = _Embedding()
+    embedding = Embedding()
     if mode != "lexical":
         if facts.status is not Status.OK:
             tier = tier_line(mode, model=model or "", dimension=facts.dimension)
             return _without_hits(asked, facts.status, facts.completeness, tier)
-        embedding = _embed(_usable(embedder, facts, mode), query, mode, deadline)
+        embedding = embed_question(usable_embedder(embedder, facts, mode), query, mode, deadline)
     result = _in_store(
         reader,
         asked,
@@ -183,7 +183,7 @@ def _in_store(
     reader: Reader,
     asked: SearchResult,
     parsed: LexicalQuery,
-    embedding: _Embedding,
+    embedding: Embedding,
     memory: VectorMemory,
     *,
     common_terms: CommonTerms,
@@ -271,15 +271,15 @@ def _check(k: int, mode: str | None, timeout: float | None, common_terms: str) -
         raise QueryError(f"common_terms is 'drop' or 'keep', not {common_terms!r}")
 
 
-def _look(reader: Reader, deadline: float | None) -> _Facts:
+def look(reader: Reader, deadline: float | None) -> Facts:
     if not reader.is_built():
-        return _Facts()
+        return Facts()
     with reader.snapshot(deadline=deadline) as connection:
         completeness = read_completeness(connection)
-        return _Facts(completeness, stored.dimension(connection), read_manifest(connection))
+        return Facts(completeness, stored.dimension(connection), read_manifest(connection))
 
 
-def _usable(embedder: Embedder | None, facts: _Facts, mode: Mode) -> Embedder:
+def usable_embedder(embedder: Embedder | None, facts: Facts, mode: Mode) -> Embedder:
     """The embedder, once it is sure that it belongs to the store's vectors."""
     if embedder is None:
         raise QueryError(f'mode "{mode}" needs an embedder and none is set: {_CONFIGURE}.')
@@ -299,7 +299,7 @@ def _usable(embedder: Embedder | None, facts: _Facts, mode: Mode) -> Embedder:
     return embedder
 
 
-def _embed(embedder: Embedder, query: str, mode: Mode, deadline: float | None) -> _Embedding:
+def embed_question(embedder: Embedder, query: str, mode: Mode, deadline: float | None) -> Embedding:
     """Embed the query; what failed is told by this step, never by the text of an error."""
     _in_time(deadline)
     tally = EmbeddingTally()
@@ -307,7 +307,7 @@ def _embed(embedder: Embedder, query: str, mode: Mode, deadline: float | None) -
     try:
         made = embedder.embed_query(query, timeout=left, tally=tally)
     except BlankTextError:
-        return _Embedding(blank=True)
+        return Embedding(blank=True)
     except (DimensionMismatch, concurrent.futures.CancelledError):
         raise
     except Exception as error:
@@ -317,8 +317,8 @@ def _embed(embedder: Embedder, query: str, mode: Mode, deadline: float | None) -
         _in_time(deadline)
         if mode == "vector":
             raise
-        return _Embedding(reason=str(error) or type(error).__name__)
-    return _Embedding(made, cut=tally.query_characters_cut)
+        return Embedding(reason=str(error) or type(error).__name__)
+    return Embedding(made, cut=tally.query_characters_cut)
 
 
 def _near(
@@ -339,9 +339,9 @@ def _near(
 
 
 def _status(
-    mode: Mode, completeness: Completeness, parsed: LexicalQuery, embedding: _Embedding
+    mode: Mode, completeness: Completeness, parsed: LexicalQuery, embedding: Embedding
 ) -> Status:
-    status = _Facts(completeness).status
+    status = Facts(completeness).status
     if status is not Status.OK:
         return status
     by_words = mode != "vector" and bool(parsed.terms)
