@@ -64,15 +64,14 @@ def test_headings_of_real_files(folder: Path) -> None:
         assert headings_of(text) == _expected(text), path
 
 
+# Left out: tables, which are GitHub's, and text right below a link definition, where the two parsers
+# disagree on what follows (pyromark is with cmark, for which a definition is part of a paragraph).
 _PIECES = st.sampled_from(
     [
         *["# ", "##", "###### ", "#", "- ", "* ", "+ ", "1. ", "> ", ">", "    ", "  ", "\t", "\n"],
-        *["\n", "\n\n", "\r\n", "```", "~~~", "````", "===", "=", "---", "-", "***", "|", "|---|"],
+        *["\n", "\n\n", "\r\n", "```", "~~~", "````", "===", "=", "---", "-", "***", "a", "word"],
         *[
-            "| a |\n",
-            "a",
-            "word",
-            "[x]: /u",
+            "\n\n[x]: /u\n\n",
             "[x]",
             "`",
             "*",
@@ -81,20 +80,10 @@ _PIECES = st.sampled_from(
             "</div>",
             "<!--",
             "-->",
-        ],
-        *[
             "<pre>",
             "<b>",
-            "&amp;",
-            "\\",
-            "é",
-            "漢",
-            "\f",
-            "\v",
-            "\u2028",
-            "\u00a0",
-            "---\na: b\n---\n",
         ],
+        *["&amp;", "\\", "é", "漢", "\f", "\v", "\u2028", "\u00a0", "---\na: b\n---\n"],
     ]
 )
 
@@ -105,5 +94,5 @@ _PIECES = st.sampled_from(
 @example("> a\nb\n===\n")
 @example("- - # A\n  - # B\n")
 def test_headings_of_made_up_text(text: str) -> None:
-    """On any mixture of marks level, text and line of every heading are those of markdown-it-py."""
+    """On any mixture of marks the headings, and their lines, are those of markdown-it-py."""
     assert headings_of(text) == _expected(text)

@@ -67,6 +67,12 @@ def test_table_is_kept_together() -> None:
     assert all(line.startswith("|") for chunk in large for line in chunk.body.split("\n"))
 
 
+def test_underline_below_a_table_is_a_rule() -> None:
+    """Tables are GitHub's: to CommonMark alone this table would be the text of a heading."""
+    (chunk,) = chunks("| a |\n|---|\n| b |\n---\n")
+    assert (chunk.headings, chunk.body) == ((), "| a |\n|---|\n| b |\n---")
+
+
 @pytest.mark.parametrize("markdown", [True, False])
 def test_long_paragraph_is_cut_at_sentence_ends(markdown: bool) -> None:
     """M17: each part of a paragraph without line breaks ends with a sentence; no word is lost."""

@@ -1,6 +1,8 @@
 """What holds for every document: nothing lost, nothing doubled, everything in its place."""
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate
 
 import apsw
 from hypothesis import given, settings
@@ -93,24 +95,33 @@ def test_tokens_of_the_chunks_are_those_of_the_document(text: str, markdown: boo
     assert found == _tokens(normalise(text))
 
 
+def _places(source: str, chunks: tuple[ChunkText, ...]) -> Iterator[tuple[ChunkText, int]]:
+    """Yield each chunk that has a body, and where in the source it starts."""
+    lines = source.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    position = 0
+    for chunk in chunks:
+        if chunk.body:
+            first = chunk.last_line - chunk.body.count("\n")
+            start = source.index(chunk.body, max(position, starts[first - 1]))
+            assert start < starts[first]
+            yield chunk, start
+            position = start + len(chunk.body)
+
+
 @settings(deadline=None)
 @given(_ANY_TEXT, st.booleans())
 def test_bodies_are_slices_in_order(text: str, markdown: bool) -> None:
     """Each body is a slice of the text after the one before, on the lines that the chunk names."""
     source = normalise(text)
-    lines = source.split("\n")
-    position = last = 0
-    for chunk in chunk_text(text, markdown=markdown).chunks:
-        assert last <= chunk.last_line
-        assert 1 <= chunk.first_line <= chunk.last_line <= len(lines)
-        if not chunk.body:
-            assert _opened(chunk)
-            continue
-        position = source.index(chunk.body, position) + len(chunk.body)
-        height = chunk.body.count("\n")
-        assert chunk.body in "\n".join(lines[chunk.last_line - 1 - height : chunk.last_line])
-        assert chunk.opens or chunk.last_line - chunk.first_line == height
-        assert chunk.body.strip()
+    chunks = chunk_text(text, markdown=markdown).chunks
+    assert [chunk for chunk, _ in _places(source, chunks)] == [c for c in chunks if c.body]
+    last = 0
+    for chunk in chunks:
+        assert last <= chunk.last_line <= source.count("\n") + 1
+        assert 1 <= chunk.first_line <= chunk.last_line
+        assert chunk.body.strip() or (_opened(chunk) and not chunk.body)
+        assert chunk.opens or chunk.last_line - chunk.first_line == chunk.body.count("\n")
         last = chunk.last_line
 
 
@@ -132,12 +143,11 @@ def test_every_heading_is_opened_once(text: str) -> None:
 def test_a_continuing_chunk_leaves_out_white_space_only(text: str, markdown: bool) -> None:
     """Between a chunk and the one that continues it there is nothing but white space."""
     source = normalise(text)
-    position = 0
-    for chunk in chunk_text(text, markdown=markdown).chunks:
-        start = source.index(chunk.body, position) if chunk.body else position
+    end = 0
+    for chunk, start in _places(source, chunk_text(text, markdown=markdown).chunks):
         if chunk.continues:
-            assert not source[position:start].strip()
-        position = start + len(chunk.body)
+            assert not source[end:start].strip()
+        end = start + len(chunk.body)
 
 
 @settings(deadline=None)
