@@ -10,6 +10,7 @@ import json
 import os
 import time
 import unicodedata
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ from knowledge_nb.records import (
 from knowledge_nb.settings import DEFAULT_DIRECTORY, Settings, find_settings
 from knowledge_nb.store.connection import Connection, Reader, Writer
 from knowledge_nb.store.files import StoreFiles
-from knowledge_nb.store.format import create_schema, drop_everything, read_meta
+from knowledge_nb.store.format import read_meta
 from knowledge_nb.store.sql import rows, value
 from knowledge_nb.store.status import iso_time, read_completeness
 from knowledge_nb.store.vectors import load_where_used
@@ -45,6 +46,7 @@ from knowledge_nb.store.vectors import load_where_used
 if TYPE_CHECKING:
     from knowledge_nb.embedding.protocol import Embedder, EmbedderIdentity
     from knowledge_nb.indexing.pipeline import Progress
+    from knowledge_nb.matching.kwic import KwicResult
 
 _DOCUMENTS = (
     "SELECT path, chunks, bytes, modified_ns, indexed_at, coalesce(stale_reason, '')"
@@ -226,7 +228,12 @@ class Core:
         from knowledge_nb.indexing.vectors import plan_vectors
 
         chosen = self.index_paths(paths)
-        options = PassOptions(self.settings.include, reindex=reindex, reconcile=reconcile)
+        options = PassOptions(
+            self.settings.include,
+            reindex=reindex,
+            reconcile=reconcile,
+            erase_replaced=self.settings.erase_replaced,
+        )
         # A reindex takes the settings as they are; else the store's own model goes on.
         embedder = self.embedder() if reindex else self.matching_embedder()
 
@@ -252,20 +259,23 @@ class Core:
         return replace(report, tier=self.tier(report.completeness))
 
     def remove(self, *paths: str, wait: float = 0.0) -> tuple[str, ...]:
-        """Take documents, or whole folders of them, out of the index.
+        """Take documents, or whole folders of them, out of the index, and erase their text.
 
         Returns
         -------
         tuple of str
-            Paths removed, in order.
+            Paths removed, in order. An `ErasePendingWarning` says where a reader kept the old
+            text in the write-ahead log.
 
         Raises
         ------
         NotFoundError
             A path names neither a document nor a folder with documents; nothing was removed.
         """
+        from knowledge_nb.indexing.bookkeeping import forget_roots
         from knowledge_nb.indexing.replace import delete_documents
         from knowledge_nb.indexing.walk import Root
+        from knowledge_nb.store import erase
 
         self._require_built()
         with Writer.open(self.files, wait=wait, prepare=load_where_used) as writer:
@@ -284,6 +294,10 @@ class Core:
             doomed = sorted(set(doomed))
             with writer.transaction() as connection:
                 delete_documents(connection, doomed)
+                forget_roots(connection, doomed)
+                erase.mark(connection)
+            if not erase.finish(writer):
+                warnings.warn(erase.STILL_IN_LOG, erase.ErasePendingWarning, stacklevel=3)
         return tuple(doomed)
 
     def reset(self, *, force: bool = False, wait: float = 0.0) -> str:
@@ -307,12 +321,9 @@ class Core:
                 f"reset would delete {what}{self._contents()}; the indexed files themselves are "
                 "not touched. Say so with `knowledge reset --force` or kb.reset(force=True)."
             )
-        with (
-            Writer.open(self.files, wait=wait, prepare=load_where_used, gate=False) as writer,
-            writer.transaction() as connection,
-        ):
-            drop_everything(connection)
-            create_schema(connection)
+        from knowledge_nb.store.reset import reset_store
+
+        reset_store(self.files, wait=wait)
         return what
 
     def _contents(self) -> str:
@@ -374,6 +385,32 @@ class Core:
                 sort=sort,
                 limit=limit,
                 min_body_matches=min_body_matches,
+                under=under,
+            )
+
+    def kwic(
+        self,
+        query: str,
+        *,
+        width: int = 60,
+        limit: int | None = None,
+        under: str = "",
+        timeout: float | None = None,
+    ) -> KwicResult:
+        """Every place of a query's words; see `KnowledgeBase.kwic`."""
+        from knowledge_nb.matching.kwic import kwic, not_built
+
+        if not self.reader.is_built():
+            return not_built(query, tier=self.tier(Completeness()), width=width)
+        with self._snapshot(timeout) as (connection, completeness):
+            return kwic(
+                connection,
+                query,
+                tier=self.tier(completeness),
+                completeness=completeness,
+                lexicon=self.lexicon(),
+                width=width,
+                limit=limit,
                 under=under,
             )
 

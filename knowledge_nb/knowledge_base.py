@@ -266,6 +266,50 @@ class KnowledgeBase:
         _require_answer(result)
         return vocabulary_frame(result)
 
+    def kwic(
+        self,
+        query: str,
+        width: int = 60,
+        limit: int | None = None,
+        under: str = "",
+        timeout: float | None = None,
+    ) -> ResultFrame:
+        """Keyword in context: every place of a query's words, in the documents it matches.
+
+        Parameters
+        ----------
+        query : str
+            In the language of `enumerate`; terms with a minus only leave documents out.
+        width : int
+            Characters of context on each side, at most.
+        limit : int, optional
+            Rows at most; `.result.matched` is counted before it.
+        under : str
+            A folder, relative to the corpus base.
+        timeout : float, optional
+            Seconds for the whole call.
+
+        Returns
+        -------
+        ResultFrame
+            `path citation line left match right`, by path, then in the order of the file; a
+            heading counts once, where it stands. Line `line` of the file holds the beginning of
+            `match`; white space of any length is one space. Empty: no indexed document matches.
+
+        Raises
+        ------
+        QuerySyntaxError
+            The closed language refuses the query; the message holds the fix.
+        IndexNotBuiltError, CorpusEmptyError, QueryEmptyError
+        SearchTimeoutError
+            The time limit passed.
+        """
+        from knowledge_nb.notebook.frames import kwic_frame
+
+        result = self.core.kwic(query, width=width, limit=limit, under=under, timeout=timeout)
+        _require_answer(result)
+        return kwic_frame(result)
+
     def show(self, target: str, around: int = 0) -> ResultFrame:
         """The chunk that a citation names, or every chunk of a document.
 

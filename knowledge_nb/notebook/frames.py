@@ -7,7 +7,7 @@ plain DataFrame, so that no banner describes rows that are no longer there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -19,6 +19,9 @@ from knowledge_nb.records import (
     SearchResult,
     VocabularyResult,
 )
+
+if TYPE_CHECKING:
+    from knowledge_nb.matching.kwic import KwicResult
 
 TEXT = "str"
 COUNT = "int64"
@@ -70,6 +73,14 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "last_line": COUNT,
         "text": TEXT,
     },
+    "kwic": {
+        "path": TEXT,
+        "citation": TEXT,
+        "line": COUNT,
+        "left": TEXT,
+        "match": TEXT,
+        "right": TEXT,
+    },
     "events": {
         "path": TEXT,
         "action": TEXT,
@@ -83,6 +94,11 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 class ResultFrame(pd.DataFrame):
     """A DataFrame with the result that it shows.
 
+    In a notebook it shows a banner over its rows: totals, tier, notes, what each term stands for,
+    and what the answer covers. Whatever is derived from it (`query`, `merge`, `groupby`, `copy`, a
+    slice) is a plain DataFrame without a banner; a pickle keeps the result, for it is the same
+    answer.
+
     Attributes
     ----------
     result
@@ -91,7 +107,7 @@ class ResultFrame(pd.DataFrame):
 
     # pandas' own lists of attributes that are no columns; what is in `_metadata` would travel to
     # derived frames, so nothing is.
-    _internal_names: ClassVar[list[str]] = [*pd.DataFrame._internal_names, "_result"]
+    _internal_names: ClassVar[list[str]] = [*pd.DataFrame._internal_names, "_result", "_kind"]
     _internal_names_set: ClassVar[set[str]] = set(_internal_names)
 
     @property
@@ -101,7 +117,61 @@ class ResultFrame(pd.DataFrame):
     @property
     def result(self) -> Any:
         """The record behind the frame."""
-        return getattr(self, "_result", None)
+        return self.__dict__.get("_result")
+
+    @property
+    def kind(self) -> str:
+        """The verb that made the frame, a key of `COLUMNS`; "" where none did."""
+        return self.__dict__.get("_kind", "")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_result": self.result, "_kind": self.kind}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        result, kind = state.pop("_result", None), state.pop("_kind", "")
+        super().__setstate__(state)
+        self._result, self._kind = result, kind
+
+    def _repr_html_(self) -> str:
+        from knowledge_nb.notebook.banner import banner
+        from knowledge_nb.notebook.html import page
+        from knowledge_nb.notebook.table import table
+
+        return page(banner(self.result, len(self)) + table(self, self.kind, self.result))
+
+    @property
+    def charts(self) -> tuple[str, ...]:
+        """Names of the charts that `chart` can draw of this frame; the first is the default."""
+        from knowledge_nb.notebook.charts import names
+
+        return names(self)
+
+    def chart(self, name: str | None = None, *others: pd.DataFrame, **options: Any) -> Any:
+        """Draw a chart of the answer, offline.
+
+        Parameters
+        ----------
+        name : str, optional
+            One of `charts`; None: the first.
+        *others : DataFrame
+            Other rankings to compare with, for "overlap".
+        **options
+            Of the chart; see `knowledge_nb.notebook.charts`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        MissingDependencyError
+            matplotlib is not installed.
+        QueryError
+            There is no such chart of this frame.
+        """
+        from knowledge_nb.notebook.charts import draw
+
+        return draw(self, name, *others, **options)
 
 
 def make_frame(kind: str, records: Iterable[Any], result: Any = None) -> ResultFrame:
@@ -133,7 +203,7 @@ def make_frame(kind: str, records: Iterable[Any], result: Any = None) -> ResultF
         for name, dtype in columns.items()
     }
     frame = ResultFrame(data, columns=list(columns))
-    frame._result = result
+    frame._result, frame._kind = result, kind
     return frame
 
 
@@ -157,6 +227,11 @@ def enumerate_frame(result: EnumerateResult) -> ResultFrame:
 def vocabulary_frame(result: VocabularyResult) -> ResultFrame:
     """`word stem documents documents_any_form occurrences`, most documents first."""
     return make_frame("vocabulary", result.words, result)
+
+
+def kwic_frame(result: KwicResult) -> ResultFrame:
+    """`path citation line left match right`, by path, then in the order of the file."""
+    return make_frame("kwic", result.lines, result)
 
 
 def sources_frame(documents: Iterable[Document]) -> ResultFrame:
