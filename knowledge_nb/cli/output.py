@@ -144,6 +144,16 @@ def _rich_table(
     Console(markup=False, highlight=False, emoji=False).print(grid)
 
 
+def size(count: int) -> str:
+    """A number of bytes for people, in powers of a thousand."""
+    amount, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.1f} {unit}" if count >= 1000 else f"{count} B"
+
+
 def require_answer(result: Any) -> None:
     """Refuse a result that is no answer about the corpus.
 

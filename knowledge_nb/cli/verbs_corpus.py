@@ -15,6 +15,7 @@ from knowledge_nb.cli.output import (
     coverage_record,
     covers,
     say,
+    size,
     table,
     warn,
     write_csv,
@@ -135,23 +136,11 @@ def stats(app: App, as_json: bool) -> None:
         ("paths relative to", found.base),
         ("documents", f"{found.documents:,}"),
         ("chunks", f"{found.chunks:,}"),
-        ("text", size(found.bytes)),
-        ("database", size(found.database_bytes)),
-        ("write-ahead log", size(found.log_bytes)),
+        ("text", f"{size(found.bytes)} ({found.bytes:,} bytes)"),
+        ("database", f"{size(found.database_bytes)} ({found.database_bytes:,} bytes)"),
+        ("write-ahead log", f"{size(found.log_bytes)} ({found.log_bytes:,} bytes)"),
         ("generation", f"{known.generation:,}"),
     )
     for name, value in facts:
         click.echo(f"{name:<18} {clean_line(value)}")
     covers(known)
-
-
-def size(count: int) -> str:
-    """A number of bytes for people."""
-    if count < 1000:
-        return f"{count} bytes"
-    amount = float(count)
-    units = iter(("kB", "MB", "GB", "TB"))
-    while amount >= 1000:
-        amount /= 1000
-        unit = next(units)
-    return f"{amount:.1f} {unit} ({count:,} bytes)"

@@ -17,6 +17,7 @@ from knowledge_nb.cli.output import (
     covers,
     notes,
     say,
+    size,
     title,
     write_json,
 )
@@ -122,10 +123,10 @@ def render(report: IndexReport, *, verbose: bool = False) -> None:
     """Write the report of a pass for people."""
     say(report.tier)
     click.echo()
-    speed = report.bytes / report.seconds / 1e6 if report.seconds else 0.0
+    speed = size(int(report.bytes / report.seconds)) if report.seconds else "0 B"
     say(
-        f"{_count(report.seen, 'file')} of accepted types, {report.bytes / 1e6:,.1f} MB read in "
-        f"{report.seconds:.1f} s ({speed:,.1f} MB/s)."
+        f"{_count(report.seen, 'file')} of accepted types, {size(report.bytes)} read in "
+        f"{report.seconds:.1f} s ({speed}/s)."
     )
     would = "would be " if report.dry_run else ""
     say(
@@ -142,7 +143,11 @@ def render(report: IndexReport, *, verbose: bool = False) -> None:
     if report.skipped:
         title("Skipped")
         for reason, number in report.skipped.items():
-            names = [e.path for e in report.events if e.reason.startswith(reason)]
+            names = [
+                event.path
+                for event in report.events
+                if event.action == "skipped" and event.reason.startswith(reason)
+            ]
             say(f"  {number:,} {reason}: {_names(names, verbose)}")
     if report.other_types:
         title("Other types, not read")

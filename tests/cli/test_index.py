@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-
-import pytest
 
 from tests.cli.conftest import Run
 
@@ -59,31 +56,31 @@ def test_no_folder_at_all_is_refused(run: Run) -> None:
     assert "no folder to index" in done.err
 
 
-def test_a_file_that_is_gone_stays_until_reconciled(run: Run, small: Path, corpus: Path) -> None:
-    """It is stale, status 1, until `--reconcile` removes it."""
+def test_a_document_whose_file_is_gone_is_stale_until_reconciled(
+    run: Run, small: Path, corpus: Path
+) -> None:
+    """It is kept and named, with status 1, until `--reconcile` removes it."""
     (corpus / "a.md").unlink()
     stale = run("index", corpus)
+    assert stale.status == 1
+    assert "\nStale\n  a.md (no longer on disk)\n" in stale.out
+    assert json.loads(run("index", corpus, "--json").out)["ok"] is False
+    assert run("match", "lantern", "--count").out == "2\n"
     removed = run("index", corpus, "--reconcile")
     assert removed.status == 0
-    assert "removed 1" in removed.out
-    assert "\nRemoved\n  a.md" in removed.out
-    assert "a.md" in stale.out
+    assert "\nRemoved\n  a.md (no longer on disk)\n" in removed.out
+    assert run("match", "lantern", "--count").out == "1\n"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_an_unreadable_document_is_status_1(run: Run, small: Path, corpus: Path) -> None:
-    """A document that the index holds and the pass could not read is stale."""
-    (corpus / "a.md").chmod(0)
-    assert run("index", corpus).status == 1
-
-
-def test_a_stale_document_is_status_1(run: Run, small: Path, corpus: Path) -> None:
-    """A document whose file can no longer be taken is named, and the pass is incomplete."""
+def test_a_document_that_is_no_text_any_more_is_removed(
+    run: Run, small: Path, corpus: Path
+) -> None:
+    """It is named once as skipped and once as removed."""
     (corpus / "a.md").write_bytes(b"\xff\xfe\x00broken")
     done = run("index", corpus)
-    assert done.status == 1
-    assert "\nStale\n  a.md" in done.out
-    assert json.loads(run("index", corpus, "--json").out)["ok"] is False
+    assert done.status == 0
+    assert "  1 not UTF-8: a.md\n" in done.out
+    assert "\nRemoved\n  a.md (not UTF-8)\n" in done.out
 
 
 def test_json_is_the_report(run: Run, corpus: Path) -> None:
