@@ -264,8 +264,8 @@ class Core:
         Returns
         -------
         tuple of str
-            Paths removed, in order. An `ErasePendingWarning` says where a reader kept the old
-            text in the write-ahead log.
+            Paths removed, in order. An `ErasePendingWarning` says that, and why, the old text is
+            still in the store's files.
 
         Raises
         ------
@@ -296,8 +296,8 @@ class Core:
                 delete_documents(connection, doomed)
                 forget_roots(connection, doomed)
                 erase.mark(connection)
-            if not erase.finish(writer):
-                warnings.warn(erase.STILL_IN_LOG, erase.ErasePendingWarning, stacklevel=3)
+            if left := erase.finish(writer):
+                warnings.warn(left, erase.ErasePendingWarning, stacklevel=3)
         return tuple(doomed)
 
     def reset(self, *, force: bool = False, wait: float = 0.0) -> str:

@@ -320,3 +320,25 @@ class IndexReport:
     def ok(self) -> bool:
         """Whether nothing that should be in the index is missing from it."""
         return self.completed and not self.stale and not self.vectors_refused
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one check of the doctor found.
+
+    Attributes
+    ----------
+    check : str
+        What was looked at.
+    state : {"pass", "fail", "not run"}
+        An unrun check never counts as passed; `message` says why it did not run.
+    message : str
+        What was seen.
+    fix : str
+        What to do about a failure; beside a pass, a warning's advice; "" where there is none.
+    """
+
+    check: str
+    state: Literal["pass", "fail", "not run"]
+    message: str
+    fix: str = ""

@@ -141,6 +141,17 @@ def forget_everything(connection: apsw.Connection) -> None:
     write_meta(connection, roots=None, pass_started=None, pass_roots=None, pass_completed=None)
 
 
+def forget_roots(connection: apsw.Connection, paths: Iterable[str]) -> None:
+    """Forget roots that were these very documents; else the next pass took them in again."""
+    meta = read_meta(connection)
+    gone = set(paths)
+    for key in ("roots", "pass_roots"):
+        old = json.loads(meta.get(key, "[]"))
+        left = [path for path in old if path not in gone]
+        if left != old:
+            write_meta(connection, **{key: json.dumps(left)})
+
+
 def apply_renames(
     connection: apsw.Connection, state: PassState, renames: Iterable[tuple[int, str, str]]
 ) -> None:

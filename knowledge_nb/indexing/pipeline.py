@@ -23,6 +23,7 @@ from knowledge_nb.indexing.replace import PreparedDocument, replace_documents
 from knowledge_nb.indexing.vectors import VectorTier
 from knowledge_nb.indexing.walk import FoundFile, Root, Skip, Walk, resolve_roots, walk_roots
 from knowledge_nb.records import Completeness, FileEvent, IndexReport
+from knowledge_nb.store import erase as erasing
 from knowledge_nb.store.connection import Writer
 from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import read_meta
@@ -42,6 +43,7 @@ class PassOptions:
     include: tuple[str, ...]
     reindex: bool = False
     reconcile: bool = False
+    erase_replaced: bool = False
 
 
 def choose_base(
@@ -155,6 +157,8 @@ class _Pass:
                     batch, again = self._still_the_same(batch)
                 documents = [document for _, document in batch]
                 with self.writer.transaction() as connection:
+                    if self.options.erase_replaced and self._replaces(documents):
+                        erasing.mark(connection)
                     ids = replace_documents(connection, documents, indexed_at=utc_now())
                     self.tier.store(connection, ids, documents, embedded)
             for _, document in batch:
@@ -164,6 +168,9 @@ class _Pass:
                 self.chunks += count
                 self.chunks_written += count
             batch = again
+
+    def _replaces(self, documents: Sequence[PreparedDocument]) -> bool:
+        return any(document.path in self.state.known for document in documents)
 
     def _still_the_same(
         self, batch: list[tuple[FoundFile, PreparedDocument]]
@@ -230,6 +237,8 @@ def run_pass(
         if read_meta(connection).get("base", str(base)) != str(base):
             # Only a reindex gets here: paths of another base name nothing any more.
             bookkeeping.forget_everything(connection)
+            if options.erase_replaced:
+                erasing.mark(connection)
             state.known.clear()
         tier.begin(connection)
         bookkeeping.note_unicode(connection, state, reindex=options.reindex)
@@ -246,9 +255,13 @@ def run_pass(
         bookkeeping.touch_documents(connection, run.touched)
         bookkeeping.find_losses(state, walk, reconcile=options.reconcile)
         bookkeeping.record_losses(connection, state)
+        if options.erase_replaced and state.drop:
+            erasing.mark(connection)
         bookkeeping.record_skips(connection, roots, walk)
         bookkeeping.pin_end(connection, roots)
         completeness = read_completeness(connection)
+    if left := erasing.finish(writer):
+        state.notes.append(f"WARNING: {left}.")
     return _report(run, walk, completeness, time.monotonic() - started)
 
 

@@ -17,18 +17,12 @@ from types import TracebackType
 
 import apsw
 
-from knowledge_nb.errors import (
-    ForeignStoreError,
-    SearchTimeoutError,
-    StoreAccessError,
-    StoreDamagedError,
-    StoreError,
-    StoreLockedError,
-)
+from knowledge_nb.errors import StoreAccessError, StoreLockedError
 from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import check_format, create_schema, is_blank
 from knowledge_nb.store.lock import WriteLock
-from knowledge_nb.store.sql import rows
+from knowledge_nb.store.sql import rows, value
+from knowledge_nb.store.translate import translated
 
 BUSY_MILLISECONDS = 5_000
 CHECKPOINT_BYTES = 16 * 1024 * 1024  # unchecked, readers let the log grow to 285 MB (measured)
@@ -80,37 +74,6 @@ EVERY_CONNECTION: tuple[Callable[[Connection], None], ...] = (
 )
 
 
-@contextlib.contextmanager
-def translated(where: str) -> Iterator[None]:
-    """Turn apsw's errors into ours; the one place where that happens."""
-    try:
-        yield
-    except apsw.BusyError as error:
-        raise StoreLockedError(f"{where} is busy: {error}. Try again.") from error
-    except apsw.NotADBError as error:
-        raise ForeignStoreError(
-            f"{where} is not an SQLite file. Name another store with --store, or move it away."
-        ) from error
-    except apsw.CorruptError as error:
-        raise StoreDamagedError(
-            f"{where} is damaged: {error}. Run `knowledge doctor --integrity`."
-        ) from error
-    except apsw.FullError as error:
-        raise StoreAccessError(f"no space left for {where}; the index is as before.") from error
-    except (
-        apsw.CantOpenError,
-        apsw.ReadOnlyError,
-        apsw.PermissionsError,
-        apsw.AuthError,
-        apsw.IOError,
-    ) as error:
-        raise StoreAccessError(f"cannot use {where}: {error}.") from error
-    except apsw.InterruptError as error:
-        raise SearchTimeoutError("the time limit given for this call has passed") from error
-    except apsw.Error as error:
-        raise StoreError(f"SQLite refused a statement on {where}: {error}") from error
-
-
 def _open(files: StoreFiles, flags: int) -> Connection:
     files.refuse_symlinks()
     connection = Connection(str(files.database), flags=flags)
@@ -124,12 +87,12 @@ def _open(files: StoreFiles, flags: int) -> Connection:
 
 
 @contextlib.contextmanager
-def _transaction(connection: Connection, begin: str) -> Iterator[None]:
+def _transaction(connection: Connection, begin: str, end: str = "COMMIT") -> Iterator[None]:
     # apsw's own `with connection:` turns an interrupt into "cannot rollback".
     connection.execute(begin)
     try:
         yield
-        connection.execute("COMMIT")
+        connection.execute(end)
     except BaseException:
         connection.deadline = None
         if connection.in_transaction:
@@ -146,13 +109,20 @@ class Reader:
         The store; its database need not exist yet.
     prepare : callable, optional
         Run once on every new connection (loads the vector extension).
+    gate : bool
+        False opens what the gate refuses, for the doctor only.
     """
 
     def __init__(
-        self, files: StoreFiles, prepare: Callable[[Connection], None] | None = None
+        self,
+        files: StoreFiles,
+        prepare: Callable[[Connection], None] | None = None,
+        *,
+        gate: bool = True,
     ) -> None:
         self._files = files
         self._prepare = prepare
+        self._gate = gate
         self._guard = threading.Lock()
         self._idle: list[tuple[float, Connection]] = []
         self._owner = os.getpid()
@@ -219,7 +189,8 @@ class Reader:
             return found
         connection = _open(self._files, apsw.SQLITE_OPEN_READONLY)
         try:
-            check_format(connection, str(self._files.database))
+            if self._gate:
+                check_format(connection, str(self._files.database))
             if self._prepare is not None:
                 self._prepare(connection)
         except BaseException:
@@ -243,6 +214,26 @@ class Reader:
                 return
         for _, connection in idle:
             connection.close()
+
+
+def set_up(connection: Connection, files: StoreFiles) -> None:
+    """Pass the gate, or give a blank file its schema; with the settings of a writer."""
+    blank = is_blank(connection)
+    if not blank:
+        check_format(connection, str(files.database))
+    # A restored backup is no WAL file until here.
+    value(connection, "PRAGMA journal_mode = WAL")
+    value(connection, "PRAGMA synchronous = NORMAL")
+    # A batch of documents fits in memory, and is not checkpointed half way.
+    value(connection, "PRAGMA cache_size = -32000")
+    value(connection, "PRAGMA wal_autocheckpoint = 4000")
+    value(connection, f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES}")
+    # Nearly all removed text is overwritten at once, at no measurable cost, where FAST leaves a
+    # sixth of it legible in the file (measured). For the rest see store/erase.py.
+    value(connection, "PRAGMA secure_delete = ON")
+    if blank:
+        with _transaction(connection, "BEGIN IMMEDIATE"):
+            create_schema(connection)
 
 
 class Writer:
@@ -276,7 +267,7 @@ class Writer:
         prepare : callable, optional
             Run on the new connection (loads the vector extension).
         gate : bool
-            False opens what the gate refuses, for reset and the doctor only.
+            False opens what the gate refuses and sets nothing up, for reset and the doctor only.
 
         Raises
         ------
@@ -302,17 +293,8 @@ class Writer:
             with translated(str(files.database)):
                 if prepare is not None:
                     prepare(connection)
-                if is_blank(connection):
-                    connection.execute("PRAGMA journal_mode = WAL")
-                    with _transaction(connection, "BEGIN IMMEDIATE"):
-                        create_schema(connection)
-                elif gate:
-                    check_format(connection, str(files.database))
-                connection.execute("PRAGMA synchronous = NORMAL")
-                # A batch of documents fits in memory, and is not checkpointed half way.
-                connection.execute("PRAGMA cache_size = -32000")
-                connection.execute("PRAGMA wal_autocheckpoint = 4000")
-                connection.execute(f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES}")
+                if gate:
+                    set_up(connection, files)
             files.assert_private()
         except BaseException:
             writer.close()
@@ -337,6 +319,21 @@ class Writer:
                     )
             self._bound_log()
 
+    @contextlib.contextmanager
+    def maintenance(self, *, keep: bool = True) -> Iterator[Connection]:
+        """A write transaction that changes no answer, so that the generation stays.
+
+        Parameters
+        ----------
+        keep : bool
+            False rolls it back at the end: FTS5's integrity check is a write that writes nothing.
+        """
+        connection = self.connection
+        with translated(str(self.files.database)):
+            with _transaction(connection, "BEGIN IMMEDIATE", "COMMIT" if keep else "ROLLBACK"):
+                yield connection
+            self._bound_log()
+
     def _bound_log(self) -> None:
         log = self.files.sidecars[0]
         try:
@@ -350,8 +347,9 @@ class Writer:
         """Move the log into the database; False when a reader was in the way for `patience` ms."""
         self.connection.set_busy_timeout(patience)
         try:
-            self.connection.wal_checkpoint(mode=mode)
-        except apsw.BusyError:
+            with translated(str(self.files.database)):
+                self.connection.wal_checkpoint(mode=mode)
+        except StoreLockedError:
             return False
         finally:
             self.connection.set_busy_timeout(BUSY_MILLISECONDS)

@@ -1,0 +1,57 @@
+"""Empty a store, whatever state it is in."""
+
+from __future__ import annotations
+
+import apsw
+
+from knowledge_nb.errors import StoreAccessError, StoreError, StoreLockedError
+from knowledge_nb.store import vectors
+from knowledge_nb.store.connection import Connection, Writer, set_up
+from knowledge_nb.store.files import StoreFiles
+from knowledge_nb.store.format import drop_everything
+from knowledge_nb.store.sql import rows, value
+from knowledge_nb.store.translate import translated
+
+_SOUND = "PRAGMA integrity_check(1)"
+
+
+def reset_store(files: StoreFiles, *, wait: float = 0.0) -> None:
+    """Drop every table and make them anew; what the gate refuses is opened here.
+
+    Tables are dropped, not emptied: deleting rows would fire the delete trigger into an index that
+    no longer matches its content. Where even that fails because pages are damaged, SQLite's own
+    SQLITE_DBCONFIG_RESET_DATABASE makes the file anew in place, under its locks.
+
+    Raises
+    ------
+    StoreLockedError, StoreAccessError
+    """
+    with Writer.open(files, wait=wait, gate=False) as writer:
+        connection = writer.connection
+        try:
+            with translated(str(files.database)):
+                rows(connection, "PRAGMA secure_delete = ON")
+                vectors.load_where_used(connection)
+            with writer.maintenance():
+                drop_everything(connection)
+            with translated(str(files.database)):
+                if value(connection, _SOUND) != "ok":
+                    raise StoreError(f"{files.database} is damaged below its tables")
+                rows(connection, "VACUUM")
+        except (StoreLockedError, StoreAccessError):
+            raise
+        except StoreError:
+            with translated(str(files.database)):
+                _wipe(connection)
+        with translated(str(files.database)):
+            set_up(connection, files)
+        writer.checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+def _wipe(connection: Connection) -> None:
+    # https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfigresetdatabase
+    connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 1)
+    try:
+        rows(connection, "VACUUM")
+    finally:
+        connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 0)
