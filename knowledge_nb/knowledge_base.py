@@ -123,14 +123,21 @@ class KnowledgeBase:
         BaseMismatchError, VectorsMismatchError, EmbeddingError
             Refused before anything was written.
         """
-        return self.core.index(
-            *paths,
-            reindex=reindex,
-            dry_run=dry_run,
-            reconcile=reconcile,
-            wait=wait,
-            progress=progress,
-        )
+        def index(progress: Progress | None) -> IndexReport:
+            return self.core.index(
+                *paths,
+                reindex=reindex,
+                dry_run=dry_run,
+                reconcile=reconcile,
+                wait=wait,
+                progress=progress,
+            )
+
+        from knowledge_nb.notebook.progress import in_notebook, run_with_bar
+
+        if progress is None and in_notebook():
+            return run_with_bar(index)
+        return index(progress)
 
     def search(
         self,

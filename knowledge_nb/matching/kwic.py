@@ -146,7 +146,12 @@ def kwic(
     if len(lines) < matched:
         notes.append(f"{len(lines):,} of {matched:,} places shown; the limit cut the rest.")
     return _result(
-        asked, width, matched=matched, lines=tuple(lines), truncated=len(lines) < matched, notes=notes
+        asked,
+        width,
+        matched=matched,
+        lines=tuple(lines),
+        truncated=len(lines) < matched,
+        notes=notes,
     )
 
 

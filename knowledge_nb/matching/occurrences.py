@@ -102,9 +102,7 @@ class Occurrences:
         Gives the stems of a text, such as `Analyzer.porter`.
     """
 
-    def __init__(
-        self, terms: Sequence[Sequence[str]], stem: Callable[[str], list[str]]
-    ) -> None:
+    def __init__(self, terms: Sequence[Sequence[str]], stem: Callable[[str], list[str]]) -> None:
         self._stem = stem
         self._known: dict[str, str] = {}
         self._by_first: dict[str, list[tuple[int, tuple[str, ...]]]] = {}

@@ -129,9 +129,7 @@ def coverage(completeness: Completeness, result: Any = None) -> str:
     """The completeness statement in one line, to open for all of it and the question as read."""
     skipped = sum(completeness.skipped.values())
     other = sum(completeness.other_types.values())
-    line = [
-        f"Covers {_counted(completeness.documents, 'document')}, {completeness.last_completed}"
-    ]
+    line = [f"Covers {_counted(completeness.documents, 'document')}, {completeness.last_completed}"]
     if skipped:
         line.append(f"{skipped:,} skipped")
     if other:
@@ -145,6 +143,9 @@ def coverage(completeness: Completeness, result: Any = None) -> str:
     whole = element("div", prose(completeness.statement()), "margin: 2px 0 2px 14px")
     compiled = getattr(result, "compiled", "")
     if compiled:
-        whole += element("div", f"Read as: {prose('`' + compiled.replace('`', ' ') + '`')}",
-                         "margin: 2px 0 2px 14px")
+        whole += element(
+            "div",
+            f"Read as: {prose('`' + compiled.replace('`', ' ') + '`')}",
+            "margin: 2px 0 2px 14px",
+        )
     return element("div", details(escape("; ".join(line)), whole), _SMALL)

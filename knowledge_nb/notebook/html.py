@@ -12,9 +12,7 @@ import re
 
 # C0 but tab and line feed, DEL, C1, and the characters that reorder the text around them: a file
 # name must not read backwards, and a terminal sequence must not hide.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _CODE = re.compile("`([^`]+)`")
 
 NO_MATH = "tex2jax_ignore mathjax_ignore"
@@ -54,8 +52,9 @@ def element(name: str, content: str, style: str = "", **attributes: str) -> str:
     parts = [name]
     if style:
         parts.append(f'style="{style}"')
-    parts += [f'{key.strip("_").replace("_", "-")}="{escape(value)}"'
-              for key, value in attributes.items()]
+    parts += [
+        f'{key.strip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items()
+    ]
     return f"<{' '.join(parts)}>{content}</{name}>"
 
 

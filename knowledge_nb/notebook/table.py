@@ -16,7 +16,11 @@ DEFAULT_ROWS = 60
 _TD = f"padding: 3px 8px; vertical-align: top; border-bottom: 1px solid {LINE}"
 _PRE = "white-space: pre-wrap; margin: 4px 0; max-height: 22em; overflow: auto"
 # What another column of the same row tells already.
-_TOLD = {"search": {"path": "citation", "ordinal": "citation"}}
+_TOLD = {
+    "search": {"path": "citation", "ordinal": "citation"},
+    "kwic": {"path": "citation"},
+    "show": {"path": "citation", "ordinal": "citation"},
+}
 
 
 def table(frame: pd.DataFrame, kind: str, result: Any) -> str:
@@ -45,7 +49,9 @@ def table(frame: pd.DataFrame, kind: str, result: Any) -> str:
     head = element("th", "", _TD)
     for name in columns:
         side = "right" if numeric[name] or name == "left" else "left"
-        head += element("th", escape(name), f"{_TD}; text-align: {side}", scope="col")
+        shown_name = escape(name).replace("_", "_<wbr>")
+        style = f"{_TD}; text-align: {side}; overflow-wrap: normal"
+        head += element("th", shown_name, style, scope="col")
     rows = []
     for at, label in enumerate(shown.index):
         cells = element("th", escape(label), f"{_TD}; color: {DIM}; font-weight: 400", scope="row")
@@ -59,14 +65,11 @@ def table(frame: pd.DataFrame, kind: str, result: Any) -> str:
     if hidden:
         below.append(f"Also in the frame: {', '.join(hidden)}.")
     foot = element("div", escape(" ".join(below)), f"color: {DIM}; font-size: 0.9em")
-    return (
-        element(
-            "div",
-            element("table", body, "border-collapse: collapse; width: auto; max-width: 100%"),
-            "overflow-x: auto",
-        )
-        + (foot if below else "")
-    )
+    return element(
+        "div",
+        element("table", body, "border-collapse: collapse; width: auto; max-width: 100%"),
+        "overflow-x: auto",
+    ) + (foot if below else "")
 
 
 def _columns(frame: pd.DataFrame, kind: str) -> tuple[list[Any], list[str]]:
@@ -86,7 +89,8 @@ def _columns(frame: pd.DataFrame, kind: str) -> tuple[list[Any], list[str]]:
 def _style(name: str, numeric: bool, kind: str) -> str:
     if kind == "kwic" and name in ("left", "match", "right"):
         side = {"left": "right", "match": "center", "right": "left"}[name]
-        return f"{_TD}; text-align: {side}; font-family: {MONO}; font-size: 0.9em"
+        wrap = "; white-space: nowrap" if name == "match" else ""
+        return f"{_TD}; text-align: {side}; font-family: {MONO}; font-size: 0.9em{wrap}"
     if numeric:
         return f"{_TD}; text-align: right; white-space: nowrap"
     wide = "; min-width: 18em" if name == "text" else "; max-width: 28em"
