@@ -196,9 +196,9 @@ def _set_log_level(ctx: click.Context, parameter: click.Parameter, value: str | 
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
-        from knowledge_nb import __version__
+        from importlib.metadata import version
 
-        click.echo(f"knowledge {__version__}")
+        click.echo(f"knowledge {version('knowledge-nb')}")
         ctx.exit()
 
 

@@ -33,6 +33,7 @@ from knowledge_nb.records import Completeness, Status
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
+    from knowledge_nb.store.files import StoreFiles
 
 _SEQUENCES = re.compile(
     "(?:\x1b[P\\]X^_]|[\x90\x9d\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # strings
@@ -197,7 +198,9 @@ def write_bytes(text: str) -> None:
     click.echo(text.encode("utf-8", "replace"), nl=False)
 
 
-def write_csv(target: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def write_csv(
+    target: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, store: StoreFiles
+) -> None:
     """Write a whole CSV file, or "-" for stdout: RFC 4180, UTF-8 without BOM, header, CRLF.
 
     The file is written beside its target and renamed over it, so that nobody sees half of it.
@@ -205,7 +208,7 @@ def write_csv(target: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     Raises
     ------
     ConfigurationError
-        The target is a directory, a device or a pipe.
+        The target is a directory, a device or a pipe, or lies in the store's own directory.
     """
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -215,6 +218,8 @@ def write_csv(target: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
         write_bytes(buffer.getvalue())
         return
     final = os.path.realpath(target)
+    if os.path.dirname(final) == os.path.realpath(store.directory):
+        raise ConfigurationError(f"{target} lies in the store's own directory; name another place")
     mode = 0o666
     try:
         found = os.stat(final)

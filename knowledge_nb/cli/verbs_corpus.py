@@ -81,7 +81,7 @@ def sources(app: App, as_json: bool, csv_file: str | None) -> None:
         )
     elif csv_file is not None:
         rows = [tuple(getattr(d, name) for name in DOCUMENT_COLUMNS) for d in documents]
-        write_csv(csv_file, DOCUMENT_COLUMNS, rows)
+        write_csv(csv_file, DOCUMENT_COLUMNS, rows, store=core.files)
         if csv_file != "-":
             warn(f"knowledge: {len(rows):,} documents written to {csv_file}")
     else:

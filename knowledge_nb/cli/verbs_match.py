@@ -141,7 +141,7 @@ def match(
         elif csv_file is None:
             _write_paths(result, "\0" if nul else "\n")
         else:
-            write_csv(csv_file, COLUMNS, [_row(row) for row in result.matches])
+            write_csv(csv_file, COLUMNS, [_row(row) for row in result.matches], store=core.files)
             if csv_file != "-":
                 warn(f"knowledge: {result.matched:,} documents written to {csv_file}")
     if exit_code and not result.matched:

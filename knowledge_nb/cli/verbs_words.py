@@ -68,7 +68,7 @@ def words(
         write_json(_record(result))
         return
     rows = [tuple(getattr(word, name) for name in COLUMNS) for word in result.words]
-    write_csv(csv_file, COLUMNS, rows)
+    write_csv(csv_file, COLUMNS, rows, store=core.files)
     if csv_file != "-":
         warn(f"knowledge: {len(rows):,} words written to {csv_file}")
 

@@ -269,6 +269,15 @@ def test_csv_into_a_device_or_a_missing_folder_is_refused(ask: Run, tmp_path: Pa
         assert done.err.count("\n") == 1
 
 
+def test_csv_never_replaces_a_file_of_the_store(run: Run, small: Path) -> None:
+    """Not even when a typing error names it."""
+    for name in ("knowledge.db", "out.csv"):
+        done = run("match", "lantern", "--csv", small / name)
+        assert done.status == 2
+        assert "the store's own directory" in done.err
+    assert run("match", "lantern", "--count").out == "2\n"
+
+
 def test_a_path_with_a_line_break_needs_nul(run: Run, tmp_path: Path) -> None:
     """`--paths-only` never gives two lines for one document."""
     (tmp_path / "odd").mkdir()
