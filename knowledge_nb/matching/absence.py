@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 
 from knowledge_nb.matching.lexicon import Lexicon
@@ -37,11 +37,11 @@ class Absence:
     ----------
     postings : Postings
         Of the snapshot and folder.
-    lexicon : callable
-        Gives the lexicon; called only where a word is absent.
+    lexicon : Lexicon
+        Of the same state; asked only where a word is absent.
     """
 
-    def __init__(self, postings: Postings, lexicon: Callable[[], Lexicon]) -> None:
+    def __init__(self, postings: Postings, lexicon: Lexicon) -> None:
         self._postings = postings
         self._whole = postings.everywhere()
         self._lexicon = lexicon
@@ -111,7 +111,7 @@ class Absence:
     def _near(self, word: str) -> str:
         found = [
             f"`{other}` ({counted(number)})"
-            for other in nearest(word, self._lexicon().words)
+            for other in nearest(word, self._lexicon.words(self._postings.connection))
             if (number := len(self._postings.documents("exact", phrase([other]))))
         ]
         return f" Nearest words: {', '.join(found)}." if found else ""

@@ -16,7 +16,7 @@ import apsw
 from knowledge_nb.citation import ORDINAL_BITS, citation
 from knowledge_nb.errors import QueryError
 from knowledge_nb.matching.absence import Absence, counted, intersection
-from knowledge_nb.matching.lexicon import Lexicon, LexiconCache
+from knowledge_nb.matching.lexicon import LexiconCache
 from knowledge_nb.matching.postings import Postings
 from knowledge_nb.matching.query import ParsedQuery, parse, printable
 from knowledge_nb.matching.terms import TermMatch, TermMatcher
@@ -100,11 +100,8 @@ def enumerate_documents(
     if not parsed.terms:
         return _no_answer(result, Status.QUERY_EMPTY)
     postings = Postings(connection, resolve(connection, result.under))
-
-    def words() -> Lexicon:
-        return lexicon.get(connection, completeness)
-
-    matches = TermMatcher(postings, words).match(parsed.terms)
+    known = lexicon.get(connection, completeness)
+    matches = TermMatcher(postings, known).match(parsed.terms)
     found = _documents(connection, matches)
     kept = [match for match in found if match.body_matches >= min_body_matches]
     if sort == "path":
@@ -112,14 +109,15 @@ def enumerate_documents(
     else:
         kept.sort(key=lambda match: (-match.body_matches, -match.heading_matches, match.path))
     shown = kept if limit is None else kept[:limit]
-    notes = [
+    notes = []
+    if not found and not postings.under.unknown:
+        notes += Absence(postings, known).explain(matches)
+    notes += [
         *_dropped_notes(parsed),
         *parsed.notes,
         *_form_notes(matches),
         *_under_notes(postings.under, completeness),
     ]
-    if not found and not postings.under.unknown:
-        notes += Absence(postings, words).explain(matches)
     if len(kept) < len(found):
         notes.append(
             f"{counted(len(found) - len(kept))} with fewer than {min_body_matches:,} matching"

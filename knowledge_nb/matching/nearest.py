@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from knowledge_nb.text import has_unspaced
 
@@ -54,12 +56,13 @@ def nearest(word: str, vocabulary: Iterable[str], limit: int = 5) -> list[str]:
         return []
     most = 1 if len(word) <= 4 else 2 if len(word) <= 9 else 3
     shortest, longest = max(2, len(word) - most), len(word) + most
-    letters = frozenset(word)
+    letters, holds = frozenset(word), _pieces(word, most).search
     # An edit changes at most two letters of the set; this leaves few words to compare in full.
     candidates = (
         other
         for other in vocabulary
         if shortest <= len(other) <= longest
+        and holds(other)
         and len(letters.symmetric_difference(other)) <= 2 * most
     )
     found = []
@@ -68,3 +71,15 @@ def nearest(word: str, vocabulary: Iterable[str], limit: int = 5) -> list[str]:
         if edits <= most and other != word:
             found.append((edits, other[0] != word[0], other))
     return [other for _, _, other in sorted(found)[:limit]]
+
+
+def _pieces(word: str, most: int) -> re.Pattern[str]:
+    """A pattern for words that share one of most + 1 pieces, as all within `most` edits do.
+
+    Save that two swapped letters may touch two pieces, which a short word cannot spare.
+    """
+    if most == 1:
+        return re.compile("")
+    size = len(word) / (most + 1)
+    ends = [round(size * number) for number in range(most + 2)]
+    return re.compile("|".join(re.escape(word[a:b]) for a, b in pairwise(ends)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable
+from itertools import pairwise
+from math import factorial
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser as sre_parser  # type: ignore[attr-defined]
 from typing import Any
@@ -14,7 +16,9 @@ from knowledge_nb.errors import QueryError
 from knowledge_nb.records import Word
 
 MAX_SECONDS = 5.0
-_WORDS_BETWEEN_LOOKS = 256
+MAX_STEPS = 2_000_000_000  # of backtracking in one word, at worst; some ten seconds
+_WORDS_BETWEEN_LOOKS = 64
+_SHORT = 32  # characters
 _OFTEN = 8  # a repeat up to this often multiplies the time, it does not blow it up
 
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT)
@@ -60,20 +64,46 @@ def matching(pattern: re.Pattern[str], words: Iterable[Word]) -> list[Word]:
     QueryError
         It took longer than five seconds.
     """
-    search = pattern.search
+    search, listed = pattern.search, list(words)
     # Short words first: a pattern that is slow for its length is stopped before the long ones.
-    by_length = sorted(enumerate(words), key=lambda item: len(item[1].word))
-    found: list[tuple[int, Word]] = []
+    order = [at for at, word in enumerate(listed) if len(word.word) <= _SHORT]
+    long = [at for at, word in enumerate(listed) if len(word.word) > _SHORT]
+    long.sort(key=lambda at: len(listed[at].word))
+    looks = [*range(0, len(order), _WORDS_BETWEEN_LOOKS), *range(len(order), len(listed))]
+    order += long
+    repeats = _repeats(sre_parser.parse(pattern.pattern, re.IGNORECASE)) if long else 0
+    found: list[int] = []
     end = time.monotonic() + MAX_SECONDS
-    for start in range(0, len(by_length), _WORDS_BETWEEN_LOOKS):
-        part = by_length[start : start + _WORDS_BETWEEN_LOOKS]
-        found += [item for item in part if search(item[1].word)]
+    for start, stop in pairwise([*looks, len(order)]):
+        length = len(listed[order[start]].word)
+        if length > _SHORT and length ** (repeats + 1) > MAX_STEPS * factorial(repeats + 1):
+            raise QueryError(
+                f"{pattern.pattern!r} has too many repeats for a word of {length:,} characters "
+                "that the corpus holds. Write fewer repeats, or possessive ones such as [a-z]++."
+            )
+        found += [at for at in order[start:stop] if search(listed[at].word)]
         if time.monotonic() > end:
             raise QueryError(
                 f"{pattern.pattern!r} was stopped after {MAX_SECONDS:.0f} seconds and "
-                f"{start + len(part):,} of {len(by_length):,} words. Write fewer repeats in a row."
+                f"{stop:,} of {len(order):,} words. Write fewer repeats in a row."
             )
-    return [word for _, word in sorted(found, key=lambda item: item[0])]
+    return [listed[at] for at in sorted(found)]
+
+
+def _repeats(node: Any) -> int:
+    """How many variable repeats backtracking may have to try together."""
+    count = 0
+    for kind, value in node:
+        if kind in _REPEATS:
+            low, high, inner = value
+            count += (low != high) + min(int(high), _OFTEN) * _repeats(inner)
+        elif kind is sre.BRANCH:
+            count += max(map(_repeats, value[1]))
+        elif kind is sre.SUBPATTERN:
+            count += _repeats(value[3])
+        elif kind in (sre.ASSERT, sre.ASSERT_NOT):
+            count += _repeats(value[1])
+    return count
 
 
 def _can_explode(node: Any, *, repeated: bool) -> bool:

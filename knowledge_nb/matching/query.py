@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Literal, NoReturn
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 from knowledge_nb.errors import QuerySyntaxError
 from knowledge_nb.text import has_unspaced, index_text, words
@@ -25,6 +25,8 @@ Scope = Literal["", "heading", "body"]
 
 MAX_TERMS = 40
 MAX_WORDS = 200  # in one term: each word past the first is one more look across chunk boundaries
+
+MAX_CHARACTERS = 8_000  # in one term: FTS5 compares no more than 32,768 bytes of a token
 
 OPERATORS = frozenset({"and", "or", "not", "near"})
 # Fields of other tools, and near-misses of ours. `file://`, `text::x` and the like are no fields.
@@ -44,7 +46,8 @@ _STRAIGHT = '"\uff02'
 _TYPOGRAPHIC = "“”„‟«»〝〞〟"
 _QUOTES = _STRAIGHT + _TYPOGRAPHIC
 _DASHES = "‐‑‒–—―−﹘﹣－"
-_PUNCTUATION = "()[]{}<>.,;:!?…'’‘`*_~" + _QUOTES
+_SIGNS = "#%&@/\\"  # with the symbols of Unicode but these: they tell `C++` from `c`, not `<c>`
+_NO_SIGNS = "<>`^|=~"
 _AFTER_QUOTE = frozenset(".,;:!?)]}…")
 
 
@@ -81,9 +84,9 @@ class Term:
     @property
     def compiled(self) -> str:
         """The term in this language, quoted; parsing it again gives the same words."""
-        shown = self.indexed
+        shown = " ".join(word.replace(" ", "") for word in self.words)
         if _is_single(self.words):  # "C++" is searched as "c", but "c" would be dropped
-            shown = " ".join(index_text(self.text).translate(_NO_QUOTE).split())
+            shown = " ".join(self.text.translate(_NO_QUOTE).split())
         return f'{"-" * self.excluded}{self.scope and self.scope + ":"}"{shown}"'
 
 
@@ -123,6 +126,10 @@ def _refuse(message: str) -> NoReturn:
     raise QuerySyntaxError(message)
 
 
+def _is_sign(char: str) -> bool:
+    return char in _SIGNS or (category(char)[0] == "S" and char not in _NO_SIGNS)
+
+
 def printable(text: str) -> str:
     """Return a text that can be shown and stored: U+FFFD for NUL and for lone surrogates."""
     return _UNPRINTABLE.sub("\ufffd", text)
@@ -136,8 +143,8 @@ def _end_of_piece(text: str, start: int) -> int:
 
 
 def _is_invisible(char: str) -> bool:
-    """Whether a character leaves nothing in the index (a byte order mark before a minus)."""
-    return not char.isascii() and index_text(char) == ""
+    """Whether a character shows and means nothing (a byte order mark before a minus)."""
+    return char == "\u200b" or (not char.isascii() and index_text(char) == "")
 
 
 class _Scanner:
@@ -367,13 +374,14 @@ class _Scanner:
                 "has none. Leave it out, or search for a word beside it."
             )
         count = sum(word.count(" ") + 1 for word in found)
-        if count > MAX_WORDS:
+        if count > MAX_WORDS or len(text) > MAX_CHARACTERS:
             _refuse(
-                f"The term that begins `{text[:40]}` has {count} words; at most {MAX_WORDS} are "
+                f"The term that begins `{text[:40]}` has {count:,} words and {len(text):,} "
+                f"characters; at most {MAX_WORDS} words or {MAX_CHARACTERS:,} characters are "
                 "matched as one phrase. Shorten it."
             )
         if _is_single(found):
-            if len(text.strip(_PUNCTUATION + " \t\r\n")) < 2:
+            if not any(map(_is_sign, text)):
                 self.dropped.append((typed, "a single character is not searched"))
                 return
             self.signs.append(

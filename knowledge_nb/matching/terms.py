@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from knowledge_nb.citation import ORDINAL_BITS
@@ -67,11 +67,11 @@ class TermMatcher:
     ----------
     postings : Postings
         Of the snapshot and folder.
-    lexicon : callable
-        Gives the lexicon; called only when a term occurs at all.
+    lexicon : Lexicon
+        Of the same state; asked only when a term occurs at all.
     """
 
-    def __init__(self, postings: Postings, lexicon: Callable[[], Lexicon]) -> None:
+    def __init__(self, postings: Postings, lexicon: Lexicon) -> None:
         self._postings = postings
         self._lexicon = lexicon
         self._crossings = Crossings(postings)
@@ -81,7 +81,7 @@ class TermMatcher:
         found = [self._places(term) for term in terms]
         present = [match for match, _ in found if match.documents]
         stems = {stem for match in present for stem in match.stems}
-        families = self._lexicon().families(stems) if stems else {}
+        families = self._lexicon.families(self._postings.connection, stems) if stems else {}
         return [self._forms(match, crossings, families) for match, crossings in found]
 
     def _places(self, term: Term) -> tuple[TermMatch, list[Crossing]]:

@@ -1,0 +1,138 @@
+"""An empty answer says why: which word is absent, which never meet, what removed the rest."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from knowledge_nb.matching.nearest import distance, nearest
+from tests.matching.corpus import Corpus
+
+
+def notes(corpus: Corpus, query: str, **options: object) -> str:
+    result = corpus.enumerate(query, **options)
+    assert result.matched == 0
+    return "\n".join(result.notes)
+
+
+def test_an_absent_word_and_its_neighbours(corpus: Corpus) -> None:
+    """The absent word is named, with the nearest words of the corpus and their documents."""
+    corpus.put("a.md", ([], ["the freezer hums"]))
+    corpus.put("b.md", ([], ["two freezers and a frieze hum"]))
+    text = notes(corpus, "freezr hum")
+    assert "No document holds `freezr` in any form." in text
+    assert "Nearest words: `freezer` (1 document), `freezers` (1 document), `frieze`" in text
+    assert "2 documents hold the other terms." in text
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "shown"),
+    [
+        ("send an email now", "e-mail", "Written as one word: `email` (1 document)"),
+        (
+            "send an e-mail now",
+            "email",
+            'Written with a hyphen or a space: `"e mail"` (1 document)',
+        ),
+        ("the sealock is shut", "sea lock", "Written as one word: `sealock` (1 document)"),
+        ("the sealock is shut", '"sea lock"', "Written as one word: `sealock` (1 document)"),
+        ("the sea lock is shut", "sealock", 'Written with a hyphen or a space: `"sea lock"`'),
+        ("the sea-locks are shut", "sealock", ""),
+    ],
+)
+def test_joined_and_parted_words(corpus: Corpus, body: str, query: str, shown: str) -> None:
+    """`e-mail` and `email`, `sea lock` and `sealock` lead to each other."""
+    corpus.put("a.md", ([], [body]))
+    assert shown in notes(corpus, query)
+
+
+def test_terms_that_never_meet(corpus: Corpus) -> None:
+    """When every term occurs, the pairs that share no document are named with their sizes."""
+    corpus.put("a.md", ([], ["brass lamp"]))
+    corpus.put("b.md", ([], ["copper lamp"]))
+    text = notes(corpus, "lamp brass copper")
+    assert "no document holds both `brass` (1 document) and `copper` (1 document)" in text
+
+
+def test_three_that_meet_two_by_two(corpus: Corpus) -> None:
+    """When every pair meets, the term that empties the rest is named."""
+    corpus.put("a.md", ([], ["brass lamp"]))
+    corpus.put("b.md", ([], ["copper lamp"]))
+    corpus.put("c.md", ([], ["copper brass"]))
+    text = notes(corpus, "lamp brass copper")
+    assert (
+        "Every two of the terms meet, but `copper` (2 documents) is in none of the 1 document"
+        in (text)
+    )
+
+
+def test_what_exclusions_removed(corpus: Corpus) -> None:
+    """When exclusions took everything, each says how much."""
+    corpus.put("a.md", ([], ["brass lamp"]))
+    corpus.put("b.md", ([], ["copper lamp and ring"]))
+    text = notes(corpus, "lamp -brass -copper -ring")
+    assert "2 documents match without the exclusions" in text
+    assert '`-"brass"` removes 1, `-"copper"` removes 1, `-"ring"` removes 1' in text
+
+
+def test_a_phrase_whose_words_occur(corpus: Corpus) -> None:
+    """A phrase that is nowhere is told from a word that is nowhere."""
+    corpus.put("a.md", ([], ["the lamp of brass"]))
+    assert "they never stand together in this order" in notes(corpus, '"brass lamp"')
+    text = notes(corpus, '"brass lampo"')
+    assert "`lampo` occurs nowhere in the corpus. Nearest words: `lamp` (1 document)" in text
+
+
+def test_other_places_are_named(corpus: Corpus) -> None:
+    """A word outside the scope, or outside the folder, is said to be there."""
+    corpus.put("a/a.md", (["Lamps"], ["of brass"]))
+    corpus.put("b/b.md", (["Rings"], ["of copper"]))
+    assert "It is in the bodies of 1 document." in notes(corpus, "heading:brass")
+    assert "It is in the headings of 1 document." in notes(corpus, "body:lamp")
+    text = notes(corpus, "copper", under="a")
+    assert "Under 'a': no document holds `copper` in any form. Outside it, 1 document" in text
+
+
+def test_many_absent_words_are_all_named(corpus: Corpus) -> None:
+    """The first few are explained, the others at least named."""
+    corpus.put("a.md", ([], ["brass"]))
+    text = notes(corpus, " ".join(f"absent{letter}word" for letter in "abcdefgh"))
+    assert "Nor does any document hold `absentfword`, `absentgword`, `absenthword`." in text
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "edits"),
+    [
+        ("lamp", "lamp", 0),
+        ("lamp", "lamps", 1),
+        ("lamp", "lmap", 1),
+        ("form", "from", 1),
+        ("lamp", "limps", 2),
+        ("lamp", "brass", 3),
+        ("", "ab", 2),
+    ],
+)
+def test_distance(first: str, second: str, edits: int) -> None:
+    """An insertion, deletion, substitution or swap is one; above the bound it is the bound + 1."""
+    assert distance(first, second, 2) == distance(second, first, 2) == edits
+
+
+def test_nearest_is_ordered_and_bounded() -> None:
+    """Nearest first, the same first letter before others, five at most."""
+    words = ["from", "form", "dorm", "farm", "fork", "fort", "forms", "storm", "a", "港"]
+    assert nearest("form", words) == ["farm", "fork", "forms", "fort", "from"]
+    assert nearest("港口", words) == []
+    assert nearest("x" * 100, words) == []
+
+
+def test_nearest_is_quick_for_many_words() -> None:
+    """220,000 words are compared in well under a second."""
+    letters = "etaoinsrhl"
+    words = [
+        "".join(letters[number // 10**place % 10] for place in range(6)) + "ing"[: number % 4]
+        for number in range(220_000)
+    ]
+    start = time.process_time()
+    assert nearest("sniotax", words)
+    assert time.process_time() - start < 1.5
