@@ -169,6 +169,36 @@ class OpenAIEmbedder:
         deadline = Deadline.after(seconds, callers=timeout is not None)
         return self._request([prepared.text], tally, deadline, single=self._single).vectors[0]
 
+    def embed_queries(
+        self,
+        texts: Sequence[str],
+        *,
+        timeout: float | None = None,
+        tally: EmbeddingTally | None = None,
+    ) -> list[Vector]:
+        """Embed many queries in few requests: every vector, in order, or an error.
+
+        Raises
+        ------
+        BlankTextError
+            One of them holds nothing to embed.
+        EmbeddingError
+            A request failed; `embed_query` says which text it was.
+        """
+        tally = tally if tally is not None else EmbeddingTally()
+        if any(is_blank(text) for text in texts):
+            raise BlankTextError("One of the queries holds nothing that could be embedded.")
+        prepared = [prepare_query(text, self.query_prefix) for text in texts]
+        tally.query_characters_cut += sum(each.cut for each in prepared)
+        vectors: list[Vector] = []
+        size = self._size.inputs
+        for start in range(0, len(prepared), size):
+            seconds = self._timeout if timeout is None else timeout
+            deadline = Deadline.after(seconds, callers=timeout is not None)
+            group = [each.text for each in prepared[start : start + size]]
+            vectors += self._request(group, tally, deadline, single=self._single).vectors
+        return vectors
+
     def embed_documents(
         self,
         texts: Sequence[DocumentText],
