@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Literal
 
@@ -48,7 +49,7 @@ class Postings:
     def chunks(self, table: Table, expression: str) -> list[int]:
         """Ids of the chunks that match, rising."""
         found = value(self.connection, _CHUNKS[table], (expression,))
-        return self.within([int(number) for number in found.split(",")]) if found else []
+        return self.within(json.loads(f"[{found}]")) if found else []
 
     def within(self, chunks: list[int]) -> list[int]:
         """Those chunks whose document lies in the folder asked for."""

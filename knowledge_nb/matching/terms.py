@@ -103,7 +103,7 @@ class TermMatcher:
             tuple(analyzer.exact(term.indexed)),
             frozenset(body),
             frozenset(heading),
-            frozenset(chunk >> ORDINAL_BITS for chunk in body | heading),
+            frozenset({chunk >> ORDINAL_BITS for chunk in body | heading}),
             frozenset(),
             (),
         )
@@ -114,7 +114,12 @@ class TermMatcher:
             return match
         documents: dict[tuple[str, ...], set[int]] = {}
         scope = match.term.scope
-        for surface in self._surfaces(match, families):
+        surfaces = self._surfaces(match, families)
+        if surfaces == [match.written] and not crossings:
+            # The only form there is stands wherever the stem stands.
+            documents[match.written] = set(match.documents)
+            surfaces = []
+        for surface in surfaces:
             documents[surface] = self._postings.documents("exact", phrase(surface, scope))
         for crossing in crossings:
             documents.setdefault(crossing.surface, set()).add(crossing.first >> ORDINAL_BITS)

@@ -136,6 +136,10 @@ class Reader:
         """Whether a database with a schema lies there (says nothing of a completed pass)."""
         if not self._files.exists():
             return False
+        with self._guard:
+            # An idle connection passed the gate, and no verb takes the schema away for good.
+            if self._idle and os.getpid() == self._owner:
+                return True
         with translated(str(self._files.database)):
             connection = _open(self._files, apsw.SQLITE_OPEN_READONLY)
             try:
