@@ -36,12 +36,20 @@ from knowledge_nb.errors import (
 
 if TYPE_CHECKING:
     from knowledge_nb.knowledge_base import KnowledgeBase, open
+    from knowledge_nb.notebook.forms.enumerate import EnumerateForm
+    from knowledge_nb.notebook.forms.explorer import Explorer
+    from knowledge_nb.notebook.forms.search import SearchForm
+    from knowledge_nb.notebook.forms.vocabulary import VocabularyForm
 
 __version__ = "0.1.0"
 
 # Names whose modules are worth loading only when they are used.
 _LAZY = {
+    "EnumerateForm": "knowledge_nb.notebook.forms.enumerate",
+    "Explorer": "knowledge_nb.notebook.forms.explorer",
     "KnowledgeBase": "knowledge_nb.knowledge_base",
+    "SearchForm": "knowledge_nb.notebook.forms.search",
+    "VocabularyForm": "knowledge_nb.notebook.forms.vocabulary",
     "open": "knowledge_nb.knowledge_base",
 }
 
@@ -50,7 +58,9 @@ __all__ = [
     "ConfigurationError",
     "CorpusEmptyError",
     "EmbeddingError",
+    "EnumerateForm",
     "EvaluationError",
+    "Explorer",
     "ForeignStoreError",
     "IndexNotBuiltError",
     "IndexingError",
@@ -63,6 +73,7 @@ __all__ = [
     "QueryError",
     "QuerySyntaxError",
     "RootError",
+    "SearchForm",
     "SearchTimeoutError",
     "StoreAccessError",
     "StoreDamagedError",
@@ -73,6 +84,7 @@ __all__ = [
     "StoreTooNewError",
     "StoreTooOldError",
     "VectorsMismatchError",
+    "VocabularyForm",
     "__version__",
     "open",
 ]

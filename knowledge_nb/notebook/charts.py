@@ -140,7 +140,7 @@ def bars(
     note: str = "",
 ) -> Figure:
     """Horizontal bars, first at the top; later series are drawn over earlier ones."""
-    figure = new_figure(height=max(1.8, 1.2 + 0.26 * len(labels)))
+    figure: Figure = new_figure(height=max(1.8, 1.2 + 0.26 * len(labels)))
     axes = figure.subplots()
     places = range(len(labels))
     for name, values, colour in series:
@@ -254,7 +254,7 @@ def ranking_overlap(
             "an overlap needs two rankings: give another search frame, such as "
             '`a.chart("overlap", b)`, or search with mode="fused"'
         )
-    figure = new_figure(height=3.4)
+    figure: Figure = new_figure(height=3.4)
     axes = figure.subplots()
     colours = [BLUE, ORANGE, GREEN, PURPLE, INK, PALE]
     for at, ((first, one), (second, two)) in enumerate(combinations(rankings, 2)):

@@ -62,7 +62,7 @@ def mark(text: str) -> str:
 
 
 def marks_of(result: Any) -> Marks:
-    """The terms that a result was asked for: words of a search, terms of a query that must match."""
+    """The terms of a result's question: words of a search, terms that must match of a query."""
     query = getattr(result, "query", None)
     if not isinstance(query, str):
         return Marks()

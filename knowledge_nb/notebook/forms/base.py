@@ -1,0 +1,271 @@
+"""What the query forms share: fields, busy state, errors, pages, reading, export, the call."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as widgets
+import traitlets
+
+from knowledge_nb.errors import KnowledgeError
+from knowledge_nb.notebook.banner import banner
+from knowledge_nb.notebook.forms.export import export_csv
+from knowledge_nb.notebook.forms.parts import ChunkView, Rows, alert, copyable, full_width, row
+from knowledge_nb.notebook.html import DIM, details, element, escape, page, prose
+from knowledge_nb.notebook.marks import Marks, marks_of
+from knowledge_nb.records import Status
+
+if TYPE_CHECKING:
+    from knowledge_nb.knowledge_base import KnowledgeBase
+    from knowledge_nb.notebook.frames import ResultFrame
+
+# A press on the button also takes the focus from the field, which sends the field's new value
+# first: the second of two equal questions this close together is not a second wish.
+_SAME_PRESS_SECONDS = 0.25
+
+
+class FrameTrait(traitlets.Any):
+    """Holds a frame; a new one is a change, whatever its cells (frames do not compare to bool)."""
+
+    def set(self, obj: Any, value: Any) -> None:
+        old = obj._trait_values.get(self.name)
+        obj._trait_values[self.name] = value
+        if old is not value:
+            obj._notify_trait(self.name, old, value)
+
+
+class Guarded(widgets.VBox):
+    """A box whose callbacks show their errors in it; ipywidgets itself would swallow them.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        What the last callback raised.
+    """
+
+    def __init__(self, children: Sequence[widgets.Widget] = ()) -> None:
+        self.error: BaseException | None = None
+        self._said = ""  # the message that stood there before
+        self._message = widgets.HTML(layout=full_width())
+        super().__init__(list(children), layout=full_width())
+
+    def _guard(self, function: Callable[..., None]) -> Callable[..., None]:
+        def run(*arguments: Any) -> None:
+            self._said = self._message.value
+            self.error = None
+            self._message.value = ""
+            try:
+                function(*arguments)
+            except KnowledgeError as error:
+                self._fail(error, prose(str(error)))
+            except KeyboardInterrupt as error:
+                self._fail(error, prose(str(error) or "interrupted"))
+            except Exception as error:  # noqa: BLE001 - shown in the form, with its trace
+                said = f"<b>{escape(type(error).__name__)}</b>: {escape(error)}"
+                trace = "".join(traceback.format_exception(error))
+                whole = element("pre", escape(trace), "white-space: pre-wrap; font-size: 0.85em")
+                self._fail(error, said + details("Where it happened", whole))
+
+        return run
+
+    def _fail(self, error: BaseException, said: str) -> None:
+        self.error = error
+        self._message.value = alert(said)
+
+
+class Form(Guarded):
+    """One question, its answer as pages of rows, and the text behind each.
+
+    Enter in the query field asks; so does the button, and so does a changed option once there is
+    a query. Show one form in as many cells as you like.
+
+    Parameters
+    ----------
+    kb : KnowledgeBase
+        The corpus to ask.
+
+    Attributes
+    ----------
+    result : ResultFrame or None
+        The last frame that was answered, all rows of it; observe it with
+        ``form.observe(handler, "result")``. An error or a status without an answer leaves it.
+    query : ipywidgets.Text
+        The query field; setting its value asks.
+    call : str
+        The Python expression that gives the same frame; "" before the first answer.
+    """
+
+    result = FrameTrait(None, allow_none=True)
+
+    title = ""
+    query_label = "Query"
+    placeholder = ""
+    export_name = "answer.csv"
+    head = "Citation"
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        super().__init__()
+        self.kb = kb
+        self.call = ""
+        self._asked: tuple[object, float] | None = None
+        self._marks = Marks()
+        self.query = widgets.Text(
+            description=self.query_label,
+            placeholder=self.placeholder,
+            continuous_update=False,
+            tooltip=f"{self.query_label}; Enter asks",
+            style={"description_width": "initial"},
+            layout=widgets.Layout(flex="1 1 300px", min_width="200px"),
+        )
+        self._button = widgets.Button(
+            description=self.title,
+            tooltip=f"{self.title} (Enter in the field does the same)",
+            button_style="primary",
+            layout=widgets.Layout(width="auto", min_width="90px"),
+        )
+        self._status = widgets.HTML()
+        self._banner = widgets.HTML(layout=full_width())
+        self._rows = Rows(self._guard(self._open), self.head, self._columns(), self._shown)
+        self._rows.turned = self._guard(self._rows.turned)
+        self._view = ChunkView(kb.core, self._guard)
+        self._file = widgets.Text(
+            value=self.export_name,
+            description="File",
+            tooltip="File to export to, in the kernel's working directory",
+            style={"description_width": "initial"},
+            layout=widgets.Layout(width="220px"),
+        )
+        self._export = widgets.Button(
+            description="Export CSV",
+            tooltip="Write all rows of this answer to the file",
+            layout=widgets.Layout(width="auto"),
+        )
+        self._exported = widgets.HTML()
+        self._call = widgets.HTML(layout=full_width())
+        self._answer = widgets.VBox(
+            [
+                self._banner,
+                self._rows,
+                self._view,
+                self._call,
+                row(self._file, self._export, self._exported),
+            ],
+            layout=full_width(display="none"),
+        )
+        options = self._options()
+        self.query.observe(self._guard(lambda _: self._run()), "value")
+        for option in options:
+            option.observe(self._guard(lambda _: self._again()), "value")
+        self._button.on_click(self._guard(lambda _: self._pressed()))
+        self._export.on_click(self._guard(lambda _: self._write()))
+        self.children = (
+            row(self.query, self._button, self._status),
+            self._message,
+            *([row(*options)] if options else []),
+            self._answer,
+        )
+
+    # -- what each form says -----------------------------------------------------------------
+
+    def _options(self) -> list[widgets.Widget]:
+        return []
+
+    def _question(self) -> dict[str, Any]:
+        """Arguments of the question, those with their default value left out; the query first."""
+        raise NotImplementedError
+
+    def _verb(self) -> str:
+        raise NotImplementedError
+
+    def _ask(self, question: dict[str, Any]) -> Any:
+        """The record that answers."""
+        raise NotImplementedError
+
+    def _frame(self, record: Any) -> ResultFrame:
+        raise NotImplementedError
+
+    def _records(self, record: Any) -> Sequence[Any]:
+        raise NotImplementedError
+
+    def _columns(self) -> str:
+        raise NotImplementedError
+
+    def _shown(self, record: Any) -> tuple[str, str]:
+        raise NotImplementedError
+
+    def _open(self, record: Any) -> None:
+        self._view.show(record.citation, self._marks)
+
+    def _empty(self) -> bool:
+        return not self.query.value.strip()
+
+    # -- what they do ------------------------------------------------------------------------
+
+    def ask(self, query: str | None = None) -> None:
+        """Ask as Enter does; the answer is `result`, an error is shown and kept as `error`."""
+        if query is not None and query != self.query.value:
+            self.query.value = query
+        else:
+            self._guard(self._run)()
+
+    def _pressed(self) -> None:
+        if self._asked is not None:
+            question, finished = self._asked
+            if question == self._question() and time.monotonic() - finished < _SAME_PRESS_SECONDS:
+                self._message.value = self._said
+                return
+        self._run()
+
+    def _again(self) -> None:
+        if not self._empty():
+            self._run()
+
+    def _run(self) -> None:
+        question = self._question()
+        self._status.value = page(element("span", "Working…", f"color: {DIM}", role="status"))
+        self._button.disabled = True
+        self._exported.value = ""
+        took = ""
+        try:
+            started = time.perf_counter()
+            record = self._ask(question)
+            answered = getattr(record, "status", Status.OK) is Status.OK
+            frame = self._frame(record) if answered else None
+            took = f"{time.perf_counter() - started:.3f} s"
+            self._show(question, record, frame)
+        except BaseException:
+            self._answer.layout.display = "none"
+            raise
+        finally:
+            self._asked = (question, time.monotonic())
+            self._button.disabled = False
+            self._status.value = page(element("span", took, f"color: {DIM}", role="status"))
+
+    def _show(self, question: dict[str, Any], record: Any, frame: ResultFrame | None) -> None:
+        self._view.hide()
+        if frame is None:
+            self._answer.layout.display = "none"
+            self._message.value = page(element("div", banner(record), role="alert"))
+            return
+        self._marks = marks_of(record)
+        self._banner.value = page(banner(record))
+        self._rows.show(self._records(record))
+        arguments = [
+            repr(question[key]) if key == "query" else f"{key}={question[key]!r}"
+            for key in question
+        ]
+        self.call = f"kb.{self._verb()}({', '.join(arguments)})"
+        self._call.value = page("In Python: " + copyable(self.call, "Copy the call"))
+        self._answer.layout.display = None
+        self.result = frame
+
+    def _write(self) -> None:
+        if self.result is None:
+            return
+        path = export_csv(self.result, self._file.value)
+        self._exported.value = page(
+            element("span", f"{len(self.result):,} rows written to {escape(path)}", role="status")
+        )

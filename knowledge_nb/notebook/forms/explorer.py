@@ -1,0 +1,200 @@
+"""`Explorer`: every form in tabs, with the state of the index and the doctor's report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as widgets
+
+from knowledge_nb.errors import ConfigurationError
+from knowledge_nb.notebook.banner import coverage
+from knowledge_nb.notebook.forms.base import FrameTrait, Guarded
+from knowledge_nb.notebook.forms.enumerate import EnumerateForm, KwicForm
+from knowledge_nb.notebook.forms.parts import full_width, row
+from knowledge_nb.notebook.forms.search import SearchForm
+from knowledge_nb.notebook.forms.vocabulary import VocabularyForm
+from knowledge_nb.notebook.html import LINE, box, element, escape, page, prose
+from knowledge_nb.notebook.progress import INTERRUPTED
+from knowledge_nb.notebook.table import table
+from knowledge_nb.records import IndexReport
+
+if TYPE_CHECKING:
+    from knowledge_nb.knowledge_base import KnowledgeBase
+
+
+class IndexPane(Guarded):
+    """The state of the index, and a button that brings it up to date.
+
+    Parameters
+    ----------
+    kb : KnowledgeBase
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        super().__init__()
+        self.kb = kb
+        self._state = widgets.HTML(layout=full_width())
+        self._report = widgets.HTML(layout=full_width())
+        self._bar = widgets.IntProgress(
+            min=0, max=1, description="Files", layout=full_width(display="none")
+        )
+        self._refresh = widgets.Button(
+            description="Look again",
+            tooltip="Read the state of the index again",
+            layout=widgets.Layout(width="auto"),
+        )
+        self._index = widgets.Button(
+            description="Bring up to date",
+            tooltip="Index the folders of the settings or of earlier passes; stop it with the "
+            "kernel's stop button",
+            layout=widgets.Layout(width="auto"),
+        )
+        self._refresh.on_click(self._guard(lambda _: self.refresh()))
+        self._index.on_click(self._guard(lambda _: self._run()))
+        self.children = (
+            row(self._refresh, self._index),
+            self._message,
+            self._bar,
+            self._report,
+            self._state,
+        )
+        self._guard(self.refresh)()
+
+    def refresh(self) -> None:
+        """Read the state again."""
+        stats = self.kb.core.stats()
+        known = stats.completeness
+        pairs = [
+            ("Store", stats.store),
+            ("Corpus base", stats.base or "none yet"),
+            ("Documents", f"{stats.documents:,}"),
+            ("Chunks", f"{stats.chunks:,}"),
+            ("Size of the files", f"{stats.bytes / 1e6:,.1f} MB"),
+            ("Size of the index", f"{(stats.database_bytes + stats.log_bytes) / 1e6:,.1f} MB"),
+            ("Search", stats.tier),
+            ("Generation", f"{known.generation:,}"),
+        ]
+        pairs += [(f"Skipped: {reason}", f"{count:,}") for reason, count in known.skipped.items()]
+        style = f"padding: 2px 12px 2px 0; border-bottom: 1px solid {LINE}; text-align: left"
+        lines = "".join(
+            element(
+                "tr",
+                element("th", escape(name), f"{style}; font-weight: 600", scope="row")
+                + element("td", f"<bdi>{escape(value)}</bdi>", style),
+            )
+            for name, value in pairs
+        )
+        self._state.value = page(
+            box(
+                prose(known.statement()) + (coverage(known) if known.built else ""),
+                "plain" if known.built else "warn",
+            )
+            + element("table", f"<tbody>{lines}</tbody>", "border-collapse: collapse")
+        )
+
+    def _progress(self, files: int, done: int, all_files: int, total: int) -> None:
+        # Every tenth of a per cent is a message to the browser; more would slow the pass.
+        if files == all_files or files * 1000 // all_files > self._bar.value * 1000 // all_files:
+            with self._bar.hold_sync():
+                self._bar.max, self._bar.value = all_files, files
+
+    def _run(self) -> None:
+        self._index.disabled = True
+        self._report.value = ""
+        self._bar.value = 0
+        self._bar.layout.display = None
+        try:
+            self._tell(self.kb.core.index(progress=self._progress))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(INTERRUPTED) from None
+        finally:
+            self._index.disabled = False
+            self._bar.layout.display = "none"
+            self.refresh()
+
+    def _tell(self, report: IndexReport) -> None:
+        done = (
+            f"{report.seen:,} files read in {report.seconds:.1f} s: {report.added:,} added, "
+            f"{report.replaced:,} replaced, {report.unchanged:,} unchanged, "
+            f"{report.removed:,} removed, {sum(report.skipped.values()):,} skipped."
+        )
+        notes = "".join(element("div", prose(note)) for note in report.notes)
+        self._report.value = page(
+            box(element("div", escape(done)) + notes, "good" if report.ok else "warn", "status")
+        )
+
+
+class DoctorPane(Guarded):
+    """The doctor's report, run when asked.
+
+    Parameters
+    ----------
+    kb : KnowledgeBase
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        super().__init__()
+        self.kb = kb
+        self._button = widgets.Button(
+            description="Run the checks",
+            tooltip="Run the doctor's checks; nothing is changed",
+            layout=widgets.Layout(width="auto"),
+        )
+        self._report = widgets.HTML(
+            page("Not run yet: nothing is known of the store's soundness."), layout=full_width()
+        )
+        self._button.on_click(self._guard(lambda _: self._run()))
+        self.children = (self._button, self._message, self._report)
+
+    def _run(self) -> None:
+        self._button.disabled = True
+        self._report.value = page(element("span", "Checking…", role="status"))
+        try:
+            doctor = getattr(self.kb, "doctor", None)
+            if doctor is None:
+                raise ConfigurationError("this release has no doctor")
+            frame = doctor()
+            self._report.value = page(table(frame, "doctor", None))
+        except BaseException:
+            self._report.value = page("The checks did not finish.")
+            raise
+        finally:
+            self._button.disabled = False
+
+
+class Explorer(widgets.VBox):
+    """All forms in tabs.
+
+    Parameters
+    ----------
+    kb : KnowledgeBase
+        The corpus to ask.
+
+    Attributes
+    ----------
+    result : ResultFrame or None
+        The last frame of any tab; observe it with ``explorer.observe(handler, "result")``.
+    search, enumerate, kwic, vocabulary, index, doctor
+        The tabs.
+    """
+
+    result = FrameTrait(None, allow_none=True)
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.search = SearchForm(kb)
+        self.enumerate = EnumerateForm(kb)
+        self.kwic = KwicForm(kb)
+        self.vocabulary = VocabularyForm(kb)
+        self.index = IndexPane(kb)
+        self.doctor = DoctorPane(kb)
+        for form in (self.search, self.enumerate, self.kwic, self.vocabulary):
+            form.observe(self._take, "result")
+        self._tabs = widgets.Tab(
+            [self.search, self.enumerate, self.kwic, self.vocabulary, self.index, self.doctor],
+            titles=["Search", "Match", "In context", "Words", "Index", "Doctor"],
+            layout=full_width(),
+        )
+        super().__init__([self._tabs], layout=full_width())
+
+    def _take(self, change: dict[str, Any]) -> None:
+        self.result = change["new"]

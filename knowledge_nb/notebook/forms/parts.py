@@ -1,0 +1,267 @@
+"""Pieces that every form is made of: rows to press, the chunk being read, texts to copy."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets as widgets
+
+from knowledge_nb.citation import citation, parse_citation
+from knowledge_nb.core import Core
+from knowledge_nb.notebook.html import (
+    DIM,
+    FAINT,
+    LINE,
+    MONO,
+    TONES,
+    box,
+    element,
+    escape,
+    page,
+    visible,
+)
+from knowledge_nb.notebook.marks import Marks
+
+PAGE_ROWS = 10
+BUTTON_WIDTH = "250px"
+LONGEST_BUTTON = 34  # characters that fit it
+
+# The only script there is: constant, and what it copies comes from an attribute, as text.
+_COPY = (
+    "(function(b){var t=b.getAttribute('data-copy');"
+    "var say=function(ok){b.textContent=ok?'Copied':'Select the text and press Ctrl+C'};"
+    "var old=function(){var a=document.createElement('textarea');a.value=t;"
+    "b.parentNode.appendChild(a);a.select();var ok=false;"
+    "try{ok=document.execCommand('copy')}catch(e){}a.remove();b.focus();say(ok)};"
+    "if(navigator.clipboard){navigator.clipboard.writeText(t).then(function(){say(true)},old)}"
+    "else{old()}})(this)"
+)
+
+
+def full_width(**more: str) -> widgets.Layout:
+    """A layout that never needs more room than there is."""
+    return widgets.Layout(**{"width": "100%", "max_width": "100%", "min_width": "0", **more})
+
+
+def row(*children: widgets.Widget) -> widgets.HBox:
+    """Fields side by side; those that do not fit go below."""
+    return widgets.HBox(
+        children, layout=full_width(flex_flow="row wrap", align_items="center", grid_gap="2px 10px")
+    )
+
+
+def copyable(text: str, name: str) -> str:
+    """A text with a button that copies it, as HTML; `name` is what the button says."""
+    shown = element(
+        "code",
+        escape(text),
+        f"font-family: {MONO}; background: {FAINT}; padding: 2px 6px; white-space: pre-wrap;"
+        " overflow-wrap: anywhere; user-select: all",
+    )
+    raw = html.escape(text.encode(errors="replace").decode(), quote=True).replace("\n", "&#10;")
+    style = (
+        f"cursor: pointer; color: inherit; background: {FAINT}; border: 1px solid {LINE};"
+        " border-radius: 2px; padding: 1px 8px; margin-left: 6px; font-size: 0.9em"
+    )
+    button = (
+        f'<button type="button" data-copy="{raw}" style="{style}" onclick="{escape(_COPY)}">'
+        f"{escape(name)}</button>"
+    )
+    return f"<span>{shown}{button}</span>"
+
+
+def short(text: str) -> str:
+    """A text for a button: its end, which is where a citation differs from its neighbours."""
+    text = visible(text).replace("\n", "↵")
+    return text if len(text) <= LONGEST_BUTTON else "…" + text[1 - LONGEST_BUTTON :]
+
+
+class Rows(widgets.VBox):
+    """A page of rows, each a button and a line of HTML; made once, filled again for each page.
+
+    Parameters
+    ----------
+    opened : callable
+        Called with the record whose button was pressed.
+    head : str
+        Title of the button column.
+    columns : str
+        HTML of the other titles.
+    shown : callable
+        Gives a record's button text and its HTML.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[Any], None],
+        head: str,
+        columns: str,
+        shown: Callable[[Any], tuple[str, str]],
+    ) -> None:
+        self._shown = shown
+        self._records: Sequence[Any] = ()
+        self._first = 0
+        self._buttons: list[widgets.Button] = []
+        self._cells: list[widgets.HTML] = []
+        self._lines: list[widgets.HBox] = []
+        for number in range(PAGE_ROWS):
+            button = widgets.Button(layout=widgets.Layout(flex=f"0 0 {BUTTON_WIDTH}"))
+            button.on_click(lambda _, number=number: opened(self._records[self._first + number]))
+            cell = widgets.HTML(layout=widgets.Layout(flex="1 1 0", min_width="0"))
+            line = widgets.HBox([button, cell], layout=full_width(display="none"))
+            self._buttons.append(button)
+            self._cells.append(cell)
+            self._lines.append(line)
+        title = element("b", escape(head))
+        style = (
+            f"display: grid; grid-template-columns: {BUTTON_WIDTH} minmax(0, 1fr); gap: 8px;"
+            f" border-bottom: 1px solid {LINE}"
+        )
+        self._head = widgets.HTML(
+            page(element("div", f"<div>{title}</div><div>{columns}</div>", style)),
+            layout=full_width(),
+        )
+        self._before = widgets.Button(description="‹ Previous", tooltip="Previous page of results")
+        self._after = widgets.Button(description="Next ›", tooltip="Next page of results")
+        for pager in (self._before, self._after):
+            pager.layout.width = "auto"
+        self._place = widgets.HTML()
+        self._pager = row(self._before, self._place, self._after)
+        self.turned = self._turn  # a form wraps it before it is bound
+        self._before.on_click(lambda _: self.turned(-PAGE_ROWS))
+        self._after.on_click(lambda _: self.turned(PAGE_ROWS))
+        super().__init__([self._head, *self._lines, self._pager], layout=full_width(display="none"))
+
+    def show(self, records: Sequence[Any]) -> None:
+        """Show the first page of some records; nothing at all for none."""
+        self._records = records
+        self._draw(0)
+        self.layout.display = None if records else "none"
+
+    def _turn(self, step: int) -> None:
+        if 0 <= self._first + step < len(self._records):
+            self._draw(self._first + step)
+
+    def _draw(self, first: int) -> None:
+        self._first = first
+        records = self._records[first : first + PAGE_ROWS]
+        for number, line in enumerate(self._lines):
+            if number < len(records):
+                name, content = self._shown(records[number])
+                with self._buttons[number].hold_sync():
+                    self._buttons[number].description = short(name)
+                    self._buttons[number].tooltip = f"Read {visible(name)}"
+                self._cells[number].value = page(content)
+            line.layout.display = None if number < len(records) else "none"
+        total = len(self._records)
+        last = first + len(records)
+        self._place.value = page(f"Rows {first + 1:,} to {last:,} of {total:,}") if records else ""
+        self._before.disabled = first == 0
+        self._after.disabled = last >= total
+        self._pager.layout.display = None if total > PAGE_ROWS else "none"
+
+
+def grid(cells: Sequence[str], widths: str, *, head: bool = False) -> str:
+    """One line of a table as HTML, in columns of the given widths."""
+    weight = "; font-weight: 600" if head else ""
+    style = f"display: grid; grid-template-columns: {widths}; gap: 10px; align-items: start{weight}"
+    return element("div", "".join(f"<div>{each}</div>" for each in cells), style)
+
+
+class ChunkView(widgets.VBox):
+    """One chunk with its neighbours and the words of the question marked.
+
+    Parameters
+    ----------
+    core : Core
+    guard : callable
+        Wraps a callback so that its error is shown in the form.
+    """
+
+    def __init__(self, core: Core, guard: Callable[..., Callable[..., None]]) -> None:
+        self._core = core
+        self._marks = Marks()
+        self._path, self._ordinal = "", 0
+        self._note = ""
+        self._title = widgets.HTML(layout=full_width())
+        self._text = widgets.HTML(layout=full_width())
+        self._earlier = widgets.Button(
+            description="‹ Earlier chunk", tooltip="Go to the chunk before this one"
+        )
+        self._later = widgets.Button(
+            description="Later chunk ›", tooltip="Go to the chunk after this one"
+        )
+        self._close = widgets.Button(description="Close", tooltip="Close the text")
+        for button in (self._earlier, self._later, self._close):
+            button.layout.width = "auto"
+        self._earlier.on_click(guard(lambda _: self._go(-1)))
+        self._later.on_click(guard(lambda _: self._go(1)))
+        self._close.on_click(guard(lambda _: self.hide()))
+        super().__init__(
+            [self._title, row(self._earlier, self._later, self._close), self._text],
+            layout=full_width(display="none"),
+        )
+
+    def hide(self) -> None:
+        """Show nothing."""
+        self.layout.display = "none"
+
+    def show(self, cited: str, marks: Marks, note: str = "") -> None:
+        """Show the chunk that a citation names; `note` is HTML above it.
+
+        Raises
+        ------
+        NotFoundError
+            The index has changed, and the chunk is gone.
+        """
+        self._marks, self._note = marks, note
+        self._draw(*parse_citation(cited))
+
+    def _go(self, step: int) -> None:
+        self._draw(self._path, self._ordinal + step)
+
+    def _draw(self, path: str, ordinal: int) -> None:
+        chunks = self._core.show(citation(path, ordinal), around=1)
+        self._path, self._ordinal = path, ordinal
+        cited = next(chunk for chunk in chunks if chunk.ordinal == ordinal)
+        lines = f"lines {cited.first_line:,} to {cited.last_line:,}"
+        self._title.value = page(
+            self._note
+            + element(
+                "div", copyable(cited.citation, "Copy citation") + f" {lines}", "margin: 4px 0"
+            )
+        )
+        self._earlier.disabled = ordinal == 0
+        self._later.disabled = not any(chunk.ordinal > ordinal for chunk in chunks)
+        parts = []
+        for chunk in chunks:
+            here = chunk.ordinal == ordinal
+            heading = self._marks.html(chunk.heading) or "<i>no heading</i>"
+            body = element(
+                "div", self._marks.html(chunk.text), "white-space: pre-wrap; margin-top: 3px"
+            )
+            style = (
+                f"border-left: 4px solid {TONES['good' if here else 'plain']}; padding: 4px 10px;"
+                f" margin: 4px 0; max-height: {26 if here else 8}em; overflow: auto;"
+                + (f" background: {FAINT}" if here else f" color: {DIM}; font-size: 0.93em")
+            )
+            name = "The chunk" if here else f"Its neighbour, chunk {chunk.ordinal}"
+            parts.append(
+                element(
+                    "div",
+                    element("div", f"<bdi><b>{heading}</b></bdi>") + body,
+                    style,
+                    role="region",
+                    aria_label=name,
+                    tabindex="0",
+                )
+            )
+        self._text.value = page("".join(parts))
+        self.layout.display = None
+
+
+def alert(content: str, tone: str = "bad") -> str:
+    """A message that a screen reader says at once; `content` is HTML."""
+    return page(box(content, tone, role="alert"))
