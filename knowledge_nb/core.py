@@ -321,9 +321,11 @@ class Core:
                 f"reset would delete {what}{self._contents()}; the indexed files themselves are "
                 "not touched. Say so with `knowledge reset --force` or kb.reset(force=True)."
             )
+        from knowledge_nb.store.erase import ErasePendingWarning
         from knowledge_nb.store.reset import reset_store
 
-        reset_store(self.files, wait=wait)
+        if left := reset_store(self.files, wait=wait):
+            warnings.warn(left, ErasePendingWarning, stacklevel=3)
         return what
 
     def _contents(self) -> str:

@@ -347,9 +347,9 @@ class Writer:
         if large:
             self.checkpoint(apsw.SQLITE_CHECKPOINT_RESTART, patience=250)
 
-    def checkpoint(self, mode: int, *, patience: int = BUSY_MILLISECONDS) -> bool:
+    def checkpoint(self, mode: int, *, patience: int | None = None) -> bool:
         """Move the log into the database; False when a reader was in the way for `patience` ms."""
-        self.connection.set_busy_timeout(patience)
+        self.connection.set_busy_timeout(BUSY_MILLISECONDS if patience is None else patience)
         try:
             with translated(str(self.files.database)):
                 self.connection.wal_checkpoint(mode=mode)

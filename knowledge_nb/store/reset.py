@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from knowledge_nb.errors import StoreAccessError, StoreError, StoreLockedError
-from knowledge_nb.store import vectors
+from knowledge_nb.store import erase, vectors
 from knowledge_nb.store.connection import Connection, Writer, set_up
 from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import drop_everything
@@ -15,12 +15,17 @@ from knowledge_nb.store.translate import translated
 _SOUND = "PRAGMA integrity_check(1)"
 
 
-def reset_store(files: StoreFiles, *, wait: float = 0.0) -> None:
+def reset_store(files: StoreFiles, *, wait: float = 0.0) -> str:
     """Drop every table and make them anew; what the gate refuses is opened here.
 
     Tables are dropped, not emptied: deleting rows would fire the delete trigger into an index that
     no longer matches its content. Where even that fails because pages are damaged, SQLite's own
     SQLITE_DBCONFIG_RESET_DATABASE makes the file anew in place, under its locks.
+
+    Returns
+    -------
+    str
+        As from `erase.finish`: "", or why old text is still in the files.
 
     Raises
     ------
@@ -45,7 +50,9 @@ def reset_store(files: StoreFiles, *, wait: float = 0.0) -> None:
                 _wipe(connection)
         with translated(str(files.database)):
             set_up(connection, files)
-        writer.checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        with writer.maintenance():
+            erase.mark(connection)
+        return erase.finish(writer)
 
 
 def _wipe(connection: Connection) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,11 +46,21 @@ class Place:
         finally:
             connection.close()
 
-    def bytes(self) -> bytes:
+    def contents(self) -> bytes:
         """Everything that lies in the store's directory. No connection may be open here."""
         return b"".join(
             file.read_bytes() for file in self.core.files.directory.iterdir() if file.is_file()
         )
+
+    def contents_elsewhere(self, name: str = "*") -> bytes:
+        """The same, read by another process, so that no lock of this one is dropped."""
+        script = (
+            "import pathlib, sys\n"
+            "for file in sorted(pathlib.Path(sys.argv[1]).glob(sys.argv[2])):\n"
+            "    sys.stdout.buffer.write(file.read_bytes())\n"
+        )
+        command = [sys.executable, "-c", script, str(self.core.files.directory), name]
+        return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 @pytest.fixture
