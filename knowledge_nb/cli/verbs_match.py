@@ -135,7 +135,6 @@ def match(
         write_json(_record(result))
     else:
         require_answer(result)
-        _say_what_matters(result)
         if count:
             write_bytes(f"{result.matched}\n")
         elif csv_file is None:
@@ -144,6 +143,7 @@ def match(
             write_csv(csv_file, COLUMNS, [_row(row) for row in result.matches], store=core.files)
             if csv_file != "-":
                 warn(f"knowledge: {result.matched:,} documents written to {csv_file}")
+        _say_what_matters(result, to_file=csv_file is not None)
     if exit_code and not result.matched:
         click.get_current_context().exit(NEGATIVE)
 
@@ -167,12 +167,12 @@ def one_query(arguments: tuple[str, ...]) -> str:
     return " ".join(arguments)
 
 
-def _say_what_matters(result: EnumerateResult) -> None:
+def _say_what_matters(result: EnumerateResult, *, to_file: bool) -> None:
     """On stderr, what a bare list or number cannot hold and a reader must not miss."""
     if result.dropped_terms or result.truncated or not result.matched:
         for note in result.notes:
             warn(f"knowledge: {clean_line(note)}")
-    if not result.matched or result.completeness.unfinished_since:
+    if to_file or not result.matched or result.completeness.unfinished_since:
         warn(f"knowledge: {clean_line(result.completeness.statement())}")
 
 

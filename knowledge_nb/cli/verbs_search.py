@@ -87,7 +87,8 @@ def render(result: SearchResult) -> None:
     say(result.tier)
     require_answer(result)
     texts = [hit.text for hit in result.hits]
-    lines = excerpts(texts, result.query, ignore=result.common_terms)
+    unused = [*result.common_terms, *(term for term, _ in result.dropped_terms)]
+    lines = excerpts(texts, result.query, ignore=unused)
     for hit, excerpt in zip(result.hits, lines, strict=True):
         click.echo()
         _hit(hit, excerpt)
