@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
 import apsw
 
@@ -85,7 +86,7 @@ class CoverageResult:
 
     Attributes
     ----------
-    terms : tuple of CoverageTerm
+    rows : tuple of CoverageTerm
         One per listed term, in the order of the list.
     hit : int
         The set of documents that any term hits; `documents_hit` counts it.
@@ -96,7 +97,7 @@ class CoverageResult:
     status: Status
     tier: str
     universe: Universe
-    terms: tuple[CoverageTerm, ...] = ()
+    rows: tuple[CoverageTerm, ...] = ()
     listed: tuple[ListedTerm, ...] = ()
     hit: int = field(default=0, repr=False)
     notes: tuple[str, ...] = ()
@@ -114,6 +115,11 @@ class CoverageResult:
         return self.hit.bit_count()
 
     @property
+    def matched(self) -> int:
+        """The same, under the name that every result has."""
+        return self.documents_hit
+
+    @property
     def documents_missed(self) -> int:
         """Documents that no term hits."""
         return self.documents - self.documents_hit
@@ -121,11 +127,11 @@ class CoverageResult:
     @property
     def errors(self) -> tuple[CoverageTerm, ...]:
         """Terms that were not answered."""
-        return tuple(term for term in self.terms if term.error)
+        return tuple(term for term in self.rows if term.error)
 
     def answered(self) -> list[CoverageTerm]:
         """Terms with an answer of their own, in list order."""
-        return [term for term in self.terms if term.answered]
+        return [term for term in self.rows if term.answered]
 
     def totals(self) -> str:
         """The totals in words."""
@@ -187,7 +193,7 @@ def coverage(
     Returns
     -------
     CoverageResult
-        With a status other than OK there are no terms in it, and it says nothing of the corpus.
+        With a status other than OK there are no rows in it, and it says nothing of the corpus.
         A term that the language refuses has its `error` set and stops no other.
     """
     under = printable(under)
@@ -212,25 +218,26 @@ def coverage(
     for number, query in enumerate(parsed):
         if isinstance(query, ParsedQuery):
             first.setdefault(query.compiled, number)
-    distinct = [parsed[number] for number in first.values()]
+    distinct = [query for query in (parsed[n] for n in first.values()) if _is_parsed(query)]
     postings = Postings(connection, scope)
-    sets = match_queries(postings, lexicon.get(connection, completeness), distinct)  # type: ignore[arg-type]
+    sets = match_queries(postings, lexicon.get(connection, completeness), distinct)
     places = universe.places()
     answers: dict[str, CoverageTerm] = {}
     for compiled, found in zip(first, sets, strict=True):
         answers[compiled] = _counts(found, places)
     rows: list[CoverageTerm] = []
     for number, (entry, query) in enumerate(zip(listed, parsed, strict=True)):
-        named = {"label": entry.label, "group": entry.group}
+        name, label, group = (printable(text) for text in (entry.term, entry.label, entry.group))
         if isinstance(query, str):
-            rows.append(CoverageTerm(printable(entry.term), **named, error=query))
+            rows.append(CoverageTerm(name, label, group, error=query))
             continue
         earlier = first[query.compiled]
         rows.append(
             replace(
                 answers[query.compiled],
-                term=printable(entry.term),
-                **named,
+                term=name,
+                label=label,
+                group=group,
                 duplicate_of="" if earlier == number else printable(listed[earlier].term),
                 notes=_notes(query),
             )
@@ -239,7 +246,7 @@ def coverage(
     hit = 0
     for row in rows:
         hit |= row.bits
-    result = replace(result, universe=universe, terms=tuple(rows), hit=hit)
+    result = replace(result, universe=universe, rows=tuple(rows), hit=hit)
     return replace(result, notes=tuple(_list_notes(result, scope.note())))
 
 
@@ -252,6 +259,10 @@ def _parse(term: str) -> ParsedQuery | str:
         return parsed
     dropped = ", ".join(f"`{text}` ({reason})" for text, reason in parsed.dropped)
     return f"Nothing of it can be searched: {dropped or 'it is blank'}."
+
+
+def _is_parsed(query: ParsedQuery | str) -> TypeGuard[ParsedQuery]:
+    return isinstance(query, ParsedQuery)
 
 
 def _notes(query: ParsedQuery) -> str:
@@ -333,7 +344,7 @@ def _list_notes(result: CoverageResult, scope: str) -> list[str]:
             f"Only {result.under!r} was looked at: {result.documents:,} of "
             f"{counted(result.completeness.documents)}."
         )
-    repeated = [row for row in result.terms if row.duplicate_of]
+    repeated = [row for row in result.rows if row.duplicate_of]
     if repeated:
         notes.append(
             f"{counted(len(repeated), 'term')} asked the same as an earlier one and not counted "

@@ -119,16 +119,12 @@ def _alive(path: str) -> bool:
 
 
 def _machine() -> str:
-    parts = []
-    for read in (
-        lambda: Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"),
-        lambda: os.readlink("/proc/self/ns/pid"),
-    ):
-        try:
-            parts.append(read())
-        except OSError:
-            parts.append("")
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        boot, space = "", ""
+    return hashlib.sha256(f"{boot}\n{space}".encode()).hexdigest()[:8]
 
 
 def _started(pid: int) -> int:

@@ -29,7 +29,8 @@ CREATE TABLE chunks (
     first_line INTEGER NOT NULL, last_line INTEGER NOT NULL, words INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE skipped_files (
-    path TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL, bytes INTEGER, detail TEXT NOT NULL
+    path TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL, bytes INTEGER,
+    detail TEXT NOT NULL
 ) STRICT;
 CREATE TABLE other_types (
     root TEXT NOT NULL, suffix TEXT NOT NULL, files INTEGER NOT NULL, bytes INTEGER NOT NULL
@@ -200,9 +201,13 @@ def _folders(documents: Sequence[Sequence[Any]]) -> list[tuple[str, int, int, in
             held[1] += chunks
             held[2] += size
     return [
-        (folder, 0 if folder == "." else folder.count("/") + 1, direct[folder], *held)
+        (folder, _depth(folder), direct[folder], held[0], held[1], held[2])
         for folder, held in sorted(below.items(), key=lambda item: (item[0] != ".", item[0]))
     ]
+
+
+def _depth(folder: str) -> int:
+    return 0 if folder == "." else folder.count("/") + 1
 
 
 def _last_number(blob: bytes) -> int:
