@@ -129,7 +129,9 @@ def coverage(completeness: Completeness, result: Any = None) -> str:
     """The completeness statement in one line, to open for all of it and the question as read."""
     skipped = sum(completeness.skipped.values())
     other = sum(completeness.other_types.values())
-    line = [f"Covers {_counted(completeness.documents, 'document')}, {completeness.last_completed}"]
+    line = [
+        f"Covers {_counted(completeness.documents, 'document')} as of {completeness.last_completed}"
+    ]
     if skipped:
         line.append(f"{skipped:,} skipped")
     if other:

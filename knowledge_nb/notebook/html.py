@@ -61,7 +61,10 @@ def element(name: str, content: str, style: str = "", **attributes: str) -> str:
 def page(content: str) -> str:
     """The outermost element of everything shown."""
     return element(
-        "div", content, f"color: {TEXT}; max-width: 100%; overflow-wrap: anywhere", class_=NO_MATH
+        "div",
+        content,
+        f"color: {TEXT}; max-width: 100%; overflow-wrap: anywhere; line-height: 1.4",
+        class_=NO_MATH,
     )
 
 

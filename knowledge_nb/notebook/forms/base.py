@@ -193,7 +193,11 @@ class Form(Guarded):
     def _columns(self) -> str:
         raise NotImplementedError
 
-    def _shown(self, record: Any) -> tuple[str, str]:
+    def _shown(self, records: Sequence[Any]) -> list[tuple[str, str]]:
+        return [self._row(record) for record in records]
+
+    def _row(self, record: Any) -> tuple[str, str]:
+        """The button's text and the HTML of one row."""
         raise NotImplementedError
 
     def _open(self, record: Any) -> None:

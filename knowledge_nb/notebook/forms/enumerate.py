@@ -16,7 +16,7 @@ from knowledge_nb.notebook.html import MONO, element, escape
 from knowledge_nb.notebook.marks import mark
 from knowledge_nb.records import DocumentMatch, EnumerateResult
 
-_WIDTHS = "minmax(0, 1fr) 5em 5em 5em"
+_WIDTHS = "minmax(0, 1fr) 3.5em 4.5em 4.5em"
 _LINE_WIDTHS = "4em minmax(0, 1fr) auto minmax(0, 1fr)"
 _PLACEHOLDER = 'words and "quoted phrases"; -without heading:word body:word'
 
@@ -75,7 +75,7 @@ class EnumerateForm(Form):
     def _columns(self) -> str:
         return grid(("Document", "Body", "Heading", "Chunks"), _WIDTHS, head=True)
 
-    def _shown(self, record: DocumentMatch) -> tuple[str, str]:
+    def _row(self, record: DocumentMatch) -> tuple[str, str]:
         cells = (
             f"<bdi>{escape(record.path)}</bdi>",
             f"{record.body_matches:,}",
@@ -129,12 +129,15 @@ class KwicForm(Form):
     def _columns(self) -> str:
         return grid(("Line", "Left", "Match", "Right"), _LINE_WIDTHS, head=True)
 
-    def _shown(self, record: KwicLine) -> tuple[str, str]:
-        font = f"font-family: {MONO}; font-size: 0.88em"
+    def _row(self, record: KwicLine) -> tuple[str, str]:
+        font = f"font-family: {MONO}; font-size: 0.88em; white-space: pre; overflow: hidden"
+        left = f"{font}; display: flex; justify-content: flex-end"  # its end is what is seen
         cells = (
             f"{record.line:,}",
-            element("div", f"<bdi>{escape(record.left)}</bdi>", f"{font}; text-align: right"),
+            element("div", f"<bdi>{escape(record.left)}</bdi>", left),
             element("div", f"<bdi>{mark(record.match)}</bdi>", font),
-            element("div", f"<bdi>{escape(record.right)}</bdi>", font),
+            element(
+                "div", f"<bdi>{escape(record.right)}</bdi>", f"{font}; text-overflow: ellipsis"
+            ),
         )
         return record.citation, grid(cells, _LINE_WIDTHS)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from knowledge_nb.errors import ConfigurationError
-from knowledge_nb.notebook.banner import coverage
 from knowledge_nb.notebook.forms.base import FrameTrait, Guarded
 from knowledge_nb.notebook.forms.enumerate import EnumerateForm, KwicForm
 from knowledge_nb.notebook.forms.parts import full_width, row
@@ -85,10 +84,7 @@ class IndexPane(Guarded):
             for name, value in pairs
         )
         self._state.value = page(
-            box(
-                prose(known.statement()) + (coverage(known) if known.built else ""),
-                "plain" if known.built else "warn",
-            )
+            box(prose(known.statement()), "plain" if known.built else "warn")
             + element("table", f"<tbody>{lines}</tbody>", "border-collapse: collapse")
         )
 
@@ -144,7 +140,7 @@ class DoctorPane(Guarded):
             page("Not run yet: nothing is known of the store's soundness."), layout=full_width()
         )
         self._button.on_click(self._guard(lambda _: self._run()))
-        self.children = (self._button, self._message, self._report)
+        self.children = (row(self._button), self._message, self._report)
 
     def _run(self) -> None:
         self._button.disabled = True

@@ -26,7 +26,7 @@ from knowledge_nb.notebook.marks import Marks
 
 PAGE_ROWS = 10
 BUTTON_WIDTH = "250px"
-LONGEST_BUTTON = 34  # characters that fit it
+LONGEST_BUTTON = 31  # characters that fit it
 
 # The only script there is: constant, and what it copies comes from an attribute, as text.
 _COPY = (
@@ -90,7 +90,7 @@ class Rows(widgets.VBox):
     columns : str
         HTML of the other titles.
     shown : callable
-        Gives a record's button text and its HTML.
+        Gives the button text and the HTML of each record of a page.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Rows(widgets.VBox):
         opened: Callable[[Any], None],
         head: str,
         columns: str,
-        shown: Callable[[Any], tuple[str, str]],
+        shown: Callable[[Sequence[Any]], Sequence[tuple[str, str]]],
     ) -> None:
         self._shown = shown
         self._records: Sequence[Any] = ()
@@ -147,13 +147,14 @@ class Rows(widgets.VBox):
     def _draw(self, first: int) -> None:
         self._first = first
         records = self._records[first : first + PAGE_ROWS]
+        drawn = self._shown(records)
         for number, line in enumerate(self._lines):
             if number < len(records):
-                name, content = self._shown(records[number])
+                name, content = drawn[number]
                 with self._buttons[number].hold_sync():
                     self._buttons[number].description = short(name)
                     self._buttons[number].tooltip = f"Read {visible(name)}"
-                self._cells[number].value = page(content)
+                self._cells[number].value = page(element("div", content, "padding: 5px 0 2px"))
             line.layout.display = None if number < len(records) else "none"
         total = len(self._records)
         last = first + len(records)

@@ -15,8 +15,8 @@ from knowledge_nb.notebook.table import excerpt_html, number
 from knowledge_nb.records import Hit, SearchResult
 from knowledge_nb.retrieval.excerpt import excerpts
 
-_WIDTHS = "2.5em 4em minmax(0, 1fr)"
-_MODES = {"the best there is": None, "lexical": "lexical", "vector": "vector", "fused": "fused"}
+_WIDTHS = "3.2em 4em minmax(0, 1fr)"
+_MODES = {"the best there is": "", "lexical": "lexical", "vector": "vector", "fused": "fused"}
 
 
 def folder_field() -> widgets.Text:
@@ -51,7 +51,7 @@ class SearchForm(Form):
         )
         self.mode = widgets.Dropdown(
             options=_MODES,
-            value=None,
+            value="",
             description="Ranked by",
             tooltip="What to rank by: words, vectors, or both fused",
             style={"description_width": "initial"},
@@ -62,7 +62,7 @@ class SearchForm(Form):
 
     def _question(self) -> dict[str, Any]:
         asked: dict[str, Any] = {"query": self.query.value, "k": self.k.value}
-        if self.mode.value is not None:
+        if self.mode.value:
             asked["mode"] = self.mode.value
         if self.under.value:
             asked["under"] = self.under.value
@@ -84,10 +84,15 @@ class SearchForm(Form):
     def _columns(self) -> str:
         return grid(("Rank", "Score", "Heading and text"), _WIDTHS, head=True)
 
-    def _shown(self, record: Hit) -> tuple[str, str]:
+    def _shown(self, records: Sequence[Hit]) -> list[tuple[str, str]]:
         asked = self._asked_for
-        [lines] = excerpts([record.text], asked.query, ignore=asked.common_terms, lines=2)
-        text = "<br>".join(excerpt_html(line) for line in lines)
-        heading = element("div", self._marks.html(record.heading), f"color: {DIM}")
-        cells = (f"{record.rank:,}", number(record.score), f"<bdi>{heading}{text}</bdi>")
-        return record.citation, grid(cells, _WIDTHS)
+        texts = [record.text for record in records]
+        cut = excerpts(texts, asked.query, ignore=asked.common_terms, lines=2)
+        self._marks.learn([record.heading for record in records])
+        found = []
+        for record, lines in zip(records, cut, strict=True):
+            text = "<br>".join(excerpt_html(line) for line in lines)
+            heading = element("div", self._marks.html(record.heading), f"color: {DIM}")
+            cells = (f"{record.rank:,}", number(record.score), f"<bdi>{heading}{text}</bdi>")
+            found.append((record.citation, grid(cells, _WIDTHS)))
+        return found

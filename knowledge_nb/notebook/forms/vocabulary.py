@@ -66,7 +66,7 @@ class VocabularyForm(Form):
     def _columns(self) -> str:
         return grid(("Stem", "Documents", "Any form", "Occurs"), _WIDTHS, head=True)
 
-    def _shown(self, record: Word) -> tuple[str, str]:
+    def _row(self, record: Word) -> tuple[str, str]:
         cells = (
             f"<bdi>{escape(record.stem)}</bdi>",
             f"{record.documents:,}",
