@@ -202,7 +202,7 @@ class _Packer:
         position = 0
         for heading in headings:
             position = self._leave_containers(position, heading.start)
-            self.piece(position, heading.start, nested=heading.scope >= 0)
+            self.piece(position, heading.start, nested=heading.depth > 0)
             self._open(heading)
             position = heading.end
         position = self._leave_containers(position, len(self.data))
@@ -212,7 +212,7 @@ class _Packer:
     def piece(self, start: int, end: int, *, nested: bool = False) -> None:
         """Pack one stretch of text without a heading in it."""
         if start >= end or (
-            (nested or (self._stack and self._stack[-1].scope >= 0))
+            (nested or (self._stack and self._stack[-1].depth))
             and not self.data[start:end].strip(b" \t\n>")
         ):
             return
@@ -245,7 +245,7 @@ class _Packer:
         depth = len(self._stack)
         while (
             depth
-            and self._stack[depth - 1].scope == heading.scope
+            and self._stack[depth - 1].depth == heading.depth
             and self._stack[depth - 1].level >= heading.level
         ):
             depth -= 1

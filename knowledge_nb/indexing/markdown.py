@@ -44,8 +44,10 @@ class Heading:
         1 to 6.
     start, end : int
         The bytes of its lines, underline, line end and container marks before it included.
+    depth : int
+        How many block quotes and list items hold it.
     scope : int
-        Where the block quote or list item that holds it ends; -1 for a heading of the document.
+        Where the innermost of them ends; -1 for a heading of the document.
     source, plain : str
         Its inline text as written and as searched, white space collapsed; may be empty.
     """
@@ -53,6 +55,7 @@ class Heading:
     level: int
     start: int
     end: int
+    depth: int
     scope: int
     source: str
     plain: str
@@ -104,7 +107,7 @@ def parse(text: str, data: bytes) -> Outline:
     next_watched = 0
 
     blocks: list[Block] = []
-    found: list[tuple[int, int, int, int]] = []
+    found: list[tuple[int, int, int, int, int]] = []
     code: list[tuple[int, int]] = []
     marks: list[tuple[int, int]] = []
     containers: list[int] = []  # ends of the block quotes and list items around this place
@@ -140,7 +143,7 @@ def parse(text: str, data: bytes) -> Outline:
             while containers and containers[-1] <= start:
                 containers.pop()
             scope = containers[-1] if containers else -1
-            found.append((int(tag["Heading"]["level"][1]), start, end, scope))
+            found.append((int(tag["Heading"]["level"][1]), start, end, len(containers), scope))
             if start < covered:
                 # The heading divides its container, which is then not one block.
                 blocks[-1] = (blocks[-1][0], start, Kind.WHOLE)
@@ -187,15 +190,11 @@ def apply(data: bytes, start: int, end: int, edits: list[Edit]) -> str:
 
 
 def _headings(
-    data: bytes, found: list[tuple[int, int, int, int]], edits: list[Edit]
+    data: bytes, found: list[tuple[int, int, int, int, int]], edits: list[Edit]
 ) -> list[Heading]:
     headings = []
-    scopes: dict[int, int] = {}
     previous = 0
-    for level, start, end, container_end in found:
-        scope = scopes.get(container_end)
-        if scope is None:
-            scope = scopes[container_end] = _without_indentation(data, container_end)
+    for level, start, end, depth, scope in found:
         first = data.rfind(b"\n", previous, start) + 1 or previous
         # `> ` or `- ` before it is part of the heading's line; `1. ` holds a word, and stays text.
         if data[first:start].strip(b" \t>*+-"):
@@ -210,18 +209,12 @@ def _headings(
             source = _QUOTE_MARKS.sub("\n", source)
             plain = _QUOTE_MARKS.sub("\n", plain)
         headings.append(
-            Heading(level, first, end, scope, " ".join(source.split()), " ".join(plain.split()))
+            Heading(
+                level, first, end, depth, scope, " ".join(source.split()), " ".join(plain.split())
+            )
         )
         previous = end
     return headings
-
-
-def _without_indentation(data: bytes, offset: int) -> int:
-    """Return `offset`, or the start of its line if only indentation lies between."""
-    start = offset
-    while start > 0 and data[start - 1] in b" \t":
-        start -= 1
-    return start if start > 0 and data[start - 1] == 10 else offset
 
 
 def _inline(data: bytes, start: int, end: int) -> tuple[int, int]:

@@ -135,6 +135,14 @@ def test_headings_in_block_quotes_and_list_items() -> None:
     assert not any(chunk.continues for chunk in chunks(text))
 
 
+def test_containers_without_text_between_headings() -> None:
+    """Empty lines of a block quote are no body; a nested item is a container of its own."""
+    assert paths("# A\n> # B\n>\n> ## C\n> c\n") == [(("A", "B", "C"), "> c")]
+    assert paths("- # A\n  > # B\n  > b") == [(("A", "B"), "  > b")]
+    assert paths("- - # A\n  - # B\n") == [(("A",), ""), (("B",), "")]
+    assert paths("> # A\n>\n> a\n\n# B\nb\n") == [(("A",), ">\n> a"), (("B",), "b")]
+
+
 def test_number_of_a_list_item_is_not_lost() -> None:
     """The number before a heading in an ordered list is text, and stays text."""
     assert paths("# A\n\n17. # B\n\n    b\n") == [(("A",), "17."), (("A", "B"), "    b")]

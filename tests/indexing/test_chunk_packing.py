@@ -55,6 +55,13 @@ def test_fence_over_the_limit_is_whole() -> None:
     assert any(nested in chunk.body for chunk in chunks(f"- item\n\n{nested}\n- item\n"))
 
 
+def test_fence_beside_a_nested_heading_is_whole() -> None:
+    """A heading in one item of a small list does not expose the fence in another."""
+    fence = "  ```\n" + "  line of code\n\n" * 50 + "  ```"
+    text = f"- # A\n- {'word ' * 80}\n\n{fence}\n\n{'***' * 80}\n\n{'***' * 80}\n"
+    assert any(fence in chunk.body for chunk in chunks(text))
+
+
 def test_table_is_kept_together() -> None:
     """A table of a few kilobytes is one chunk; a very large one is split at the ends of rows."""
     rows = [f"| row {i} | some words |" for i in range(200)]
@@ -130,6 +137,25 @@ def test_unspaced_scripts_are_cut_between_letters(text: str) -> None:
     assert not any(chunk.body[-1] in "\u17d2\u1039เไ" for chunk in result)
 
 
+@pytest.mark.parametrize("text", ["น้ำ" * 1_000, "カー" * 1_000, "ໄກນ້ຳ" * 500])
+@pytest.mark.parametrize("shift", range(6))
+def test_signs_that_are_letters_to_unicode_stay(text: str, shift: int) -> None:
+    """The vowel AM and the long-vowel mark stay with the letter before them."""
+    result = chunks("x" * shift + text)
+    assert len(result) > 3
+    assert not any(chunk.body[0] in "\u0e33\u0eb3ー" for chunk in result)
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_end_of_a_long_word_before_another_script(shift: int) -> None:
+    """A word over the limit ends where letters of an unspaced script meet; no character is cut."""
+    text = "x" * shift + "ж" * 700 + "漢字" * 300
+    result = chunks(text)
+    assert len(result) > 1
+    assert "".join(chunk.body for chunk in result) == text
+    assert all(chunk.body[0] in "漢字" for chunk in result[1:])
+
+
 def test_ideographic_sentences() -> None:
     """A full stop of Chinese or Japanese ends a sentence without a space after it."""
     text = "これは長い文章です。" * 200
@@ -156,6 +182,8 @@ def test_space_before_a_mark_is_no_place_to_cut() -> None:
     """A mark may hang on a space; such a space is passed over."""
     text = "a \u0301" * 1_000
     assert [chunk.body for chunk in chunks(text)] == [text]
+    html = "<div>\n" + "\u0301a\n" * 1_000 + "</div>"
+    assert not any(chunk.body.startswith("\u0301") for chunk in chunks(html))
 
 
 def test_oversized_list_is_cut_at_items() -> None:
@@ -192,6 +220,14 @@ def test_oversized_front_matter_is_cut_at_line_ends() -> None:
 def test_indentation_of_the_first_line_is_kept() -> None:
     """Blank lines around a body go, white space in front of its first word does not."""
     assert [c.body for c in chunks("# A\n\n \n    code\n\n  \t\n")] == ["    code"]
+
+
+def test_indentation_at_a_cut_is_kept() -> None:
+    """A part that starts with a line starts with the indentation of the line."""
+    text = "\n".join(["   A sentence on a line of its own."] * 100)
+    result = chunks(text)
+    assert len(result) > 2
+    assert all(chunk.body.startswith("   A") for chunk in result)
 
 
 def test_lines_of_parts() -> None:
