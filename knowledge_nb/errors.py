@@ -27,6 +27,8 @@ Each message says what happened, to which path or term, and the next command.
     - QueryEmptyError (ValueError)     nothing of the query can be searched
   + SearchTimeoutError (TimeoutError)  the caller's own deadline passed
   + EvaluationError (ValueError)       topics, runs or judgements cannot be used as given
+  + ExportError                        an export was refused, or what one wrote is not as it was
+    - ExportTargetError (OSError)      the file cannot be written or read
   + EmbeddingError                     see knowledge_nb.embedding.errors
 """
 
@@ -143,6 +145,14 @@ class SearchTimeoutError(KnowledgeError, TimeoutError):
 
 class EvaluationError(KnowledgeError, ValueError):
     """Topics, runs or judgements cannot be used as given; names the file, line, qid or docno."""
+
+
+class ExportError(KnowledgeError):
+    """An export is refused, or an exported file is not what was written."""
+
+
+class ExportTargetError(ExportError, OSError):
+    """The file to export to, or to verify, cannot be written or read."""
 
 
 class EmbeddingError(KnowledgeError):

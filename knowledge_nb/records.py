@@ -244,6 +244,7 @@ class EnumerateResult:
     matches: tuple[DocumentMatch, ...] = ()
     truncated: bool = False
     sort: str = "matches"
+    min_body_matches: int = 0
     terms: tuple[TermReport, ...] = ()
     dropped_terms: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()

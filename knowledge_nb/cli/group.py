@@ -17,6 +17,7 @@ from knowledge_nb.cli.output import clean_line
 from knowledge_nb.errors import (
     ConfigurationError,
     CorpusEmptyError,
+    ExportTargetError,
     IndexingError,
     IndexNotBuiltError,
     KnowledgeError,
@@ -100,7 +101,7 @@ def exit_status(error: KnowledgeError) -> int:
     """The exit status that an error stands for."""
     if isinstance(error, IndexNotBuiltError | CorpusEmptyError | SearchTimeoutError):
         return NO_ANSWER
-    if isinstance(error, StoreError | RootError | MissingDependencyError):
+    if isinstance(error, StoreError | RootError | MissingDependencyError | ExportTargetError):
         return UNUSABLE
     if isinstance(error, ConfigurationError | IndexingError):
         return REFUSED

@@ -15,10 +15,11 @@ import apsw
 
 from knowledge_nb.citation import ORDINAL_BITS, citation
 from knowledge_nb.errors import QueryError
-from knowledge_nb.matching.absence import Absence, counted, intersection
+from knowledge_nb.matching.absence import Absence, counted
 from knowledge_nb.matching.lexicon import LexiconCache
 from knowledge_nb.matching.postings import Postings
 from knowledge_nb.matching.query import ParsedQuery, parse, printable
+from knowledge_nb.matching.sets import query_set
 from knowledge_nb.matching.terms import TermMatch, TermMatcher
 from knowledge_nb.records import Completeness, DocumentMatch, EnumerateResult, Status
 from knowledge_nb.retrieval.under import Under, resolve
@@ -88,6 +89,7 @@ def enumerate_documents(
         Status.OK,
         tier,
         sort=sort,
+        min_body_matches=min_body_matches,
         dropped_terms=parsed.dropped,
         compiled=parsed.compiled,
         under=printable(under),
@@ -178,29 +180,19 @@ def _no_answer(result: EnumerateResult, status: Status) -> EnumerateResult:
 
 
 def _documents(connection: apsw.Connection, matches: Sequence[TermMatch]) -> list[DocumentMatch]:
-    wanted = [match for match in matches if not match.term.excluded]
-    matched = intersection(wanted)
-    for match in matches:
-        if match.term.excluded:
-            matched -= match.documents
-    if not matched:
+    found = query_set(matches)
+    if not found.documents:
         return []
-    body = _in_documents(matched, [match.body for match in wanted])
-    heading = _in_documents(matched, [match.heading for match in wanted])
-    bodies = Counter(chunk >> ORDINAL_BITS for chunk in body)
-    headings = Counter(chunk >> ORDINAL_BITS for chunk in heading)
+    bodies = Counter(chunk >> ORDINAL_BITS for chunk in found.body)
+    headings = Counter(chunk >> ORDINAL_BITS for chunk in found.heading)
     first: dict[int, int] = {}
-    for chunk in sorted(body | heading, reverse=True):
+    for chunk in sorted(found.body | found.heading, reverse=True):
         first[chunk >> ORDINAL_BITS] = chunk & _ORDINAL
+    wanted = json.dumps(list(found.documents))
     return [
         DocumentMatch(path, citation(path, first[number]), bodies[number], headings[number], chunks)
-        for number, path, chunks in rows(connection, _DOCUMENTS, (json.dumps(list(matched)),))
+        for number, path, chunks in rows(connection, _DOCUMENTS, (wanted,))
     ]
-
-
-def _in_documents(documents: set[int], chunks: Sequence[frozenset[int]]) -> set[int]:
-    every: set[int] = set().union(*chunks)
-    return {chunk for chunk in every if chunk >> ORDINAL_BITS in documents}
 
 
 def _dropped_notes(parsed: ParsedQuery) -> list[str]:
@@ -220,6 +212,10 @@ def _form_notes(matches: Sequence[TermMatch]) -> list[str]:
             for match in wider
         )
         notes.append(f"Words match in any form of the same stem: {shown}.")
+    idle = [match.term for match in matches if match.term.excluded and not match.documents]
+    if idle:
+        shown = ", ".join(f"`{term.compiled}`" for term in idle)
+        notes.append(f"Excludes nothing, because no document holds it: {shown}.")
     unspaced = [match.term.text for match in matches if has_unspaced(match.term.text)]
     if unspaced:
         shown = ", ".join(f"`{text}`" for text in unspaced)

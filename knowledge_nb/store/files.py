@@ -61,6 +61,24 @@ class StoreFiles:
         """Whether a database lies there (a symlink counts: it is refused later, not overlooked)."""
         return os.path.lexists(self.database)
 
+    def is_ours(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path leads, by whatever name or link, to the database or a side file.
+
+        Such a file must not be opened: closing it again drops every lock that SQLite holds.
+        """
+        try:
+            found = os.stat(path)
+        except OSError:
+            return False
+        for ours in (self.database, *self.sidecars):
+            try:
+                held = os.lstat(ours)
+            except OSError:
+                continue
+            if (held.st_dev, held.st_ino) == (found.st_dev, found.st_ino):
+                return True
+        return False
+
     def refuse_symlinks(self) -> None:
         """Refuse a symlink or a non-file at any of the three SQLite paths.
 
