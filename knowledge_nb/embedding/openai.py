@@ -75,7 +75,7 @@ class OpenAIEmbedder:
         Name of the environment variable that holds the key; "" for none. The key itself is kept
         nowhere and never shown.
     timeout : float
-        Seconds for one request; for a query without a `timeout` of its own, for the whole call.
+        Seconds for one request; for a query, for the whole call, unless its caller has less time.
     query_prefix, document_prefix : str
         See `Embedder`.
     batch_size : int
@@ -165,9 +165,9 @@ class OpenAIEmbedder:
         prepared = prepare_query(text, self.query_prefix)
         tally = tally if tally is not None else EmbeddingTally()
         tally.query_characters_cut += prepared.cut
-        seconds = self._timeout if timeout is None else timeout
-        deadline = Deadline.after(seconds, callers=timeout is not None)
-        return self._request([prepared.text], tally, deadline, single=self._single).vectors[0]
+        return self._request(
+            [prepared.text], tally, self._deadline(timeout), single=self._single
+        ).vectors[0]
 
     def embed_queries(
         self,
@@ -193,10 +193,10 @@ class OpenAIEmbedder:
         vectors: list[Vector] = []
         size = self._size.inputs
         for start in range(0, len(prepared), size):
-            seconds = self._timeout if timeout is None else timeout
-            deadline = Deadline.after(seconds, callers=timeout is not None)
             group = [each.text for each in prepared[start : start + size]]
-            vectors += self._request(group, tally, deadline, single=self._single).vectors
+            vectors += self._request(
+                group, tally, self._deadline(timeout), single=self._single
+            ).vectors
         return vectors
 
     def embed_documents(
@@ -222,6 +222,12 @@ class OpenAIEmbedder:
             halving.run([each.text for each in prepared if each is not None], on_progress)
         )
         return [BLANK if each is None else next(vectors) for each in prepared]
+
+    def _deadline(self, timeout: float | None) -> Deadline:
+        # A caller with more time than a request may take has not run out of it when one hangs.
+        if timeout is None or timeout > self._timeout:
+            return Deadline.after(self._timeout)
+        return Deadline.after(timeout, callers=True)
 
     def close(self) -> None:
         """Close the connections, end any wait for a busy server; a later call opens them anew."""

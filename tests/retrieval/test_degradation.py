@@ -128,7 +128,6 @@ def test_the_callers_deadline_goes_first(
         search(filled, "pier", mode=mode, embedder=embedder, timeout=0.2)
 
 
-@pytest.mark.xfail(reason="the client waits for the caller's deadline in place of its own timeout")
 def test_the_clients_own_timeout_degrades(
     server: EmbeddingServer, embedder: OpenAIEmbedder, filled: Reader
 ) -> None:
