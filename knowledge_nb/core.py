@@ -13,10 +13,11 @@ import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from knowledge_nb import telemetry
 from knowledge_nb.citation import citation, parse_citation
 from knowledge_nb.errors import (
     ConfigurationError,
@@ -25,6 +26,7 @@ from knowledge_nb.errors import (
     NotFoundError,
 )
 from knowledge_nb.records import (
+    Check,
     Chunk,
     Completeness,
     Document,
@@ -32,6 +34,7 @@ from knowledge_nb.records import (
     IndexReport,
     Mode,
     SearchResult,
+    Stats,
     VocabularyResult,
     counted,
 )
@@ -44,8 +47,10 @@ from knowledge_nb.store.status import iso_time, read_completeness
 from knowledge_nb.store.vectors import load_where_used
 
 if TYPE_CHECKING:
+    from knowledge_nb.audit.doctor import DoctorReport
     from knowledge_nb.embedding.protocol import Embedder, EmbedderIdentity
     from knowledge_nb.indexing.pipeline import Progress
+    from knowledge_nb.store.backup import BackupReport
     from knowledge_nb.matching.kwic import KwicResult
 
 _DOCUMENTS = (
@@ -58,21 +63,6 @@ _CHUNKS = (
     "SELECT ordinal, heading, body, first_line, last_line FROM chunks WHERE document_id = ?"
     " AND ordinal BETWEEN ? AND ? ORDER BY ordinal"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """A store at a glance."""
-
-    store: str
-    base: str
-    documents: int
-    chunks: int
-    bytes: int  # of the indexed files
-    database_bytes: int
-    log_bytes: int
-    tier: str
-    completeness: Completeness
 
 
 class Core:
@@ -336,6 +326,35 @@ class Core:
         documents, chunks = counted(known.documents, "document"), counted(known.chunks, "chunk")
         return f", {documents} in {chunks}"
 
+    # -- upkeep ------------------------------------------------------------------------------
+
+    def doctor(self, *, integrity: bool = False, wait: float = 0.0) -> DoctorReport:
+        """Every check of the doctor; see `KnowledgeBase.doctor`."""
+        from knowledge_nb.audit.doctor import examine
+
+        return examine(self, integrity=integrity, wait=wait)
+
+    def check(self, *, wait: float = 0.0) -> tuple[Check, ...]:
+        """Compare index, rows and stored text; see `KnowledgeBase.check`."""
+        from knowledge_nb.audit.doctor import examine_integrity
+
+        return examine_integrity(self, wait=wait)
+
+    def rebuild(self, *, wait: float = 0.0) -> tuple[Check, ...]:
+        """Make both text indexes anew from the stored chunks; see `KnowledgeBase.rebuild`."""
+        from knowledge_nb.store.integrity import rebuild
+
+        self._require_built()
+        with Writer.open(self.files, wait=wait, prepare=load_where_used) as writer:
+            return rebuild(writer)
+
+    def backup(self, target: str | os.PathLike[str], *, overwrite: bool = False) -> BackupReport:
+        """Write a checked copy to one file; see `KnowledgeBase.backup`."""
+        from knowledge_nb.store.backup import back_up
+
+        self._require_built()
+        return back_up(self.reader, target, overwrite=overwrite)
+
     # -- reading -----------------------------------------------------------------------------
 
     def search(
@@ -351,16 +370,29 @@ class Core:
         """Rank chunks; see `KnowledgeBase.search`."""
         from knowledge_nb.retrieval.search import search
 
-        return search(
-            self.reader,
-            query,
-            k=self.settings.top_k if k is None else k,
-            mode=mode,
-            embedder=None if mode == "lexical" else self.matching_embedder(),
-            under=under,
-            timeout=timeout,
-            **options,
-        )
+        with telemetry.span("knowledge.search") as span:
+            span.content(query=query)
+            result = search(
+                self.reader,
+                query,
+                k=self.settings.top_k if k is None else k,
+                mode=mode,
+                embedder=None if mode == "lexical" else self.matching_embedder(),
+                under=under,
+                timeout=timeout,
+                **options,
+            )
+            span.answered(
+                result.status,
+                result.completeness,
+                tier=result.mode,
+                degraded=result.degraded,
+                k=result.k,
+                returned=len(result.hits),
+                dropped_terms=len(result.dropped_terms),
+            )
+            span.content(reason=result.reason)
+        return result
 
     def enumerate(
         self,
@@ -375,20 +407,35 @@ class Core:
         """The complete set of matching documents; see `KnowledgeBase.enumerate`."""
         from knowledge_nb.matching.enumerate import enumerate_documents, not_built
 
-        if not self.reader.is_built():
-            return not_built(query, tier=self.tier(Completeness()))
-        with self._snapshot(timeout) as (connection, completeness):
-            return enumerate_documents(
-                connection,
-                query,
-                tier=self.tier(completeness),
-                completeness=completeness,
-                lexicon=self.lexicon(),
-                sort=sort,
-                limit=limit,
-                min_body_matches=min_body_matches,
-                under=under,
+        with telemetry.span("knowledge.enumerate") as span:
+            span.content(query=query)
+            if not self.reader.is_built():
+                result = not_built(query, tier=self.tier(Completeness()))
+            else:
+                with self._snapshot(timeout) as (connection, completeness):
+                    result = enumerate_documents(
+                        connection,
+                        query,
+                        tier=self.tier(completeness),
+                        completeness=completeness,
+                        lexicon=self.lexicon(),
+                        sort=sort,
+                        limit=limit,
+                        min_body_matches=min_body_matches,
+                        under=under,
+                    )
+            span.answered(
+                result.status,
+                result.completeness,
+                tier="lexical",  # membership is a matter of words, whatever the store holds
+                degraded=False,
+                terms=len(result.terms),
+                matched=result.matched,
+                returned=len(result.matches),
+                truncated=result.truncated,
+                dropped_terms=len(result.dropped_terms),
             )
+        return result
 
     def kwic(
         self,

@@ -113,6 +113,21 @@ def counted(number: int, noun: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Stats:
+    """A store at a glance."""
+
+    store: str
+    base: str
+    documents: int
+    chunks: int
+    bytes: int  # of the indexed files
+    database_bytes: int
+    log_bytes: int
+    tier: str
+    completeness: Completeness
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One indexed file, as `sources` lists it."""
 
