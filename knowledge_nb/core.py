@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from knowledge_nb.audit.doctor import DoctorReport
     from knowledge_nb.embedding.protocol import Embedder, EmbedderIdentity
     from knowledge_nb.indexing.pipeline import Progress
-    from knowledge_nb.store.backup import BackupReport
     from knowledge_nb.matching.kwic import KwicResult
+    from knowledge_nb.store.backup import BackupReport
 
 _DOCUMENTS = (
     "SELECT path, chunks, bytes, modified_ns, indexed_at, coalesce(stale_reason, '')"

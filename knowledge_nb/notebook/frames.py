@@ -21,6 +21,7 @@ from knowledge_nb.records import (
 )
 
 if TYPE_CHECKING:
+    from knowledge_nb.audit.doctor import DoctorReport
     from knowledge_nb.matching.kwic import KwicResult
 
 TEXT = "str"
@@ -80,6 +81,12 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "left": TEXT,
         "match": TEXT,
         "right": TEXT,
+    },
+    "doctor": {
+        "check": TEXT,
+        "state": TEXT,
+        "message": TEXT,
+        "fix": TEXT,
     },
     "events": {
         "path": TEXT,
@@ -194,7 +201,7 @@ def make_frame(kind: str, records: Iterable[Any], result: Any = None) -> ResultF
     columns = COLUMNS[kind]
     records = list(records)
     data = {
-        name: pd.Series([getattr(record, name) for record in records], dtype=_dtype(dtype))
+        name: pd.Series([getattr(record, name) for record in records], dtype=dtype_of(dtype))
         if not dtype.startswith("datetime")
         else pd.to_datetime(
             pd.Series([getattr(record, name) or None for record in records], dtype="object"),
@@ -207,7 +214,7 @@ def make_frame(kind: str, records: Iterable[Any], result: Any = None) -> ResultF
     return frame
 
 
-def _dtype(name: str) -> Any:
+def dtype_of(name: str) -> Any:
     # pandas 3 calls its text dtype "str"; before it, object columns held Python strings.
     if name == TEXT and int(pd.__version__.split(".")[0]) < 3:
         return "object"
@@ -242,6 +249,11 @@ def sources_frame(documents: Iterable[Document]) -> ResultFrame:
 def chunks_frame(chunks: Iterable[Chunk]) -> ResultFrame:
     """`citation path ordinal heading first_line last_line text`, in file order."""
     return make_frame("show", chunks)
+
+
+def doctor_frame(report: DoctorReport) -> ResultFrame:
+    """`check state message fix`, in the order of the report."""
+    return make_frame("doctor", report.checks, report)
 
 
 def events_frame(report: IndexReport) -> ResultFrame:
