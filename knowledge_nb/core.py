@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from knowledge_nb import telemetry
 from knowledge_nb.citation import citation, parse_citation
 from knowledge_nb.errors import (
     ConfigurationError,
@@ -26,7 +25,6 @@ from knowledge_nb.errors import (
     NotFoundError,
 )
 from knowledge_nb.records import (
-    Check,
     Chunk,
     Completeness,
     Document,
@@ -47,11 +45,9 @@ from knowledge_nb.store.status import iso_time, read_completeness
 from knowledge_nb.store.vectors import load_where_used
 
 if TYPE_CHECKING:
-    from knowledge_nb.audit.doctor import DoctorReport
     from knowledge_nb.embedding.protocol import Embedder, EmbedderIdentity
     from knowledge_nb.indexing.pipeline import Progress
     from knowledge_nb.matching.kwic import KwicResult
-    from knowledge_nb.store.backup import BackupReport
 
 _DOCUMENTS = (
     "SELECT path, chunks, bytes, modified_ns, indexed_at, coalesce(stale_reason, '')"
@@ -326,35 +322,6 @@ class Core:
         documents, chunks = counted(known.documents, "document"), counted(known.chunks, "chunk")
         return f", {documents} in {chunks}"
 
-    # -- upkeep ------------------------------------------------------------------------------
-
-    def doctor(self, *, integrity: bool = False, wait: float = 0.0) -> DoctorReport:
-        """Every check of the doctor; see `KnowledgeBase.doctor`."""
-        from knowledge_nb.audit.doctor import examine
-
-        return examine(self, integrity=integrity, wait=wait)
-
-    def check(self, *, wait: float = 0.0) -> tuple[Check, ...]:
-        """Compare index, rows and stored text; see `KnowledgeBase.check`."""
-        from knowledge_nb.audit.doctor import examine_integrity
-
-        return examine_integrity(self, wait=wait)
-
-    def rebuild(self, *, wait: float = 0.0) -> tuple[Check, ...]:
-        """Make both text indexes anew from the stored chunks; see `KnowledgeBase.rebuild`."""
-        from knowledge_nb.store.integrity import rebuild
-
-        self._require_built()
-        with Writer.open(self.files, wait=wait, prepare=load_where_used) as writer:
-            return rebuild(writer)
-
-    def backup(self, target: str | os.PathLike[str], *, overwrite: bool = False) -> BackupReport:
-        """Write a checked copy to one file; see `KnowledgeBase.backup`."""
-        from knowledge_nb.store.backup import back_up
-
-        self._require_built()
-        return back_up(self.reader, target, overwrite=overwrite)
-
     # -- reading -----------------------------------------------------------------------------
 
     def search(
@@ -370,29 +337,16 @@ class Core:
         """Rank chunks; see `KnowledgeBase.search`."""
         from knowledge_nb.retrieval.search import search
 
-        with telemetry.span("knowledge.search") as span:
-            span.content(query=query)
-            result = search(
-                self.reader,
-                query,
-                k=self.settings.top_k if k is None else k,
-                mode=mode,
-                embedder=None if mode == "lexical" else self.matching_embedder(),
-                under=under,
-                timeout=timeout,
-                **options,
-            )
-            span.answered(
-                result.status,
-                result.completeness,
-                tier=result.mode,
-                degraded=result.degraded,
-                k=result.k,
-                returned=len(result.hits),
-                dropped_terms=len(result.dropped_terms),
-            )
-            span.content(reason=result.reason)
-        return result
+        return search(
+            self.reader,
+            query,
+            k=self.settings.top_k if k is None else k,
+            mode=mode,
+            embedder=None if mode == "lexical" else self.matching_embedder(),
+            under=under,
+            timeout=timeout,
+            **options,
+        )
 
     def enumerate(
         self,
@@ -407,35 +361,20 @@ class Core:
         """The complete set of matching documents; see `KnowledgeBase.enumerate`."""
         from knowledge_nb.matching.enumerate import enumerate_documents, not_built
 
-        with telemetry.span("knowledge.enumerate") as span:
-            span.content(query=query)
-            if not self.reader.is_built():
-                result = not_built(query, tier=self.tier(Completeness()))
-            else:
-                with self._snapshot(timeout) as (connection, completeness):
-                    result = enumerate_documents(
-                        connection,
-                        query,
-                        tier=self.tier(completeness),
-                        completeness=completeness,
-                        lexicon=self.lexicon(),
-                        sort=sort,
-                        limit=limit,
-                        min_body_matches=min_body_matches,
-                        under=under,
-                    )
-            span.answered(
-                result.status,
-                result.completeness,
-                tier="lexical",  # membership is a matter of words, whatever the store holds
-                degraded=False,
-                terms=len(result.terms),
-                matched=result.matched,
-                returned=len(result.matches),
-                truncated=result.truncated,
-                dropped_terms=len(result.dropped_terms),
+        if not self.reader.is_built():
+            return not_built(query, tier=self.tier(Completeness()))
+        with self._snapshot(timeout) as (connection, completeness):
+            return enumerate_documents(
+                connection,
+                query,
+                tier=self.tier(completeness),
+                completeness=completeness,
+                lexicon=self.lexicon(),
+                sort=sort,
+                limit=limit,
+                min_body_matches=min_body_matches,
+                under=under,
             )
-        return result
 
     def kwic(
         self,
