@@ -13,19 +13,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from knowledge_nb.core import Core
-from knowledge_nb.errors import CorpusEmptyError, IndexNotBuiltError, NoAnswerError, QueryEmptyError
-from knowledge_nb.records import IndexReport, Mode, Stats, Status
+from knowledge_nb.records import IndexReport, Mode, Stats
+from knowledge_nb.refusals import require_answer
+from knowledge_nb.verbs_evaluation import EvaluationVerbs
 
 if TYPE_CHECKING:
     from knowledge_nb.embedding.protocol import Embedder
     from knowledge_nb.indexing.pipeline import Progress
     from knowledge_nb.notebook.frames import ResultFrame
-
-_REFUSALS: dict[Status, type[NoAnswerError]] = {
-    Status.INDEX_NOT_BUILT: IndexNotBuiltError,
-    Status.CORPUS_EMPTY: CorpusEmptyError,
-    Status.QUERY_EMPTY: QueryEmptyError,
-}
+    from knowledge_nb.store.backup import BackupReport
 
 
 def open(  # the door is knb.open
@@ -53,7 +49,7 @@ def open(  # the door is knb.open
     return KnowledgeBase(Core(store, config=config, embedder=embedder))
 
 
-class KnowledgeBase:
+class KnowledgeBase(EvaluationVerbs):
     """One corpus and its index.
 
     Attributes
@@ -123,6 +119,7 @@ class KnowledgeBase:
         BaseMismatchError, VectorsMismatchError, EmbeddingError
             Refused before anything was written.
         """
+
         def index(progress: Progress | None) -> IndexReport:
             return self.core.index(
                 *paths,
@@ -181,7 +178,7 @@ class KnowledgeBase:
         from knowledge_nb.notebook.frames import search_frame
 
         result = self.core.search(query, k=k, mode=mode, under=under, timeout=timeout, **options)
-        _require_answer(result)
+        require_answer(result)
         if result.degraded:
             from knowledge_nb.retrieval.tier import DegradedSearchWarning
 
@@ -235,7 +232,7 @@ class KnowledgeBase:
             under=under,
             timeout=timeout,
         )
-        _require_answer(result)
+        require_answer(result)
         return enumerate_frame(result)
 
     def vocabulary(
@@ -270,7 +267,7 @@ class KnowledgeBase:
         from knowledge_nb.notebook.frames import vocabulary_frame
 
         result = self.core.vocabulary(pattern, prefix=prefix, limit=limit)
-        _require_answer(result)
+        require_answer(result)
         return vocabulary_frame(result)
 
     def kwic(
@@ -314,7 +311,7 @@ class KnowledgeBase:
         from knowledge_nb.notebook.frames import kwic_frame
 
         result = self.core.kwic(query, width=width, limit=limit, under=under, timeout=timeout)
-        _require_answer(result)
+        require_answer(result)
         return kwic_frame(result)
 
     def show(self, target: str, around: int = 0) -> ResultFrame:
@@ -353,12 +350,69 @@ class KnowledgeBase:
         """
         return self.core.remove(*paths)
 
+    def doctor(self, integrity: bool = False) -> ResultFrame:
+        """Examine store, files and embedder; nothing is changed.
+
+        Parameters
+        ----------
+        integrity : bool
+            Also run `check`.
+
+        Returns
+        -------
+        ResultFrame
+            `check state message fix`, in the order of the report. `state` is "pass", "fail" or
+            "not run": what was not run is not vouched for. A fix beside a pass is a warning's.
+        """
+        from knowledge_nb.notebook.frames import doctor_frame
+
+        return doctor_frame(self.core.doctor(integrity=integrity))
+
+    def check(self) -> ResultFrame:
+        """Compare both text indexes, all rows and the stored text; nothing is changed.
+
+        Returns
+        -------
+        ResultFrame
+            `check state message fix`. All "not run", and why, while another writer holds the
+            lock, which FTS5's check needs, or where there is no store.
+        """
+        from knowledge_nb.audit.doctor import DoctorReport
+        from knowledge_nb.notebook.frames import doctor_frame
+
+        return doctor_frame(DoctorReport(self.core.check(), self.core.tier()))
+
+    def rebuild(self) -> ResultFrame:
+        """Make both text indexes anew from the stored chunks; nothing is embedded again.
+
+        Returns
+        -------
+        ResultFrame
+            `check state message fix`: the indexes as they are afterwards.
+
+        Raises
+        ------
+        StoreDamagedError
+            The chunks themselves are damaged: an index made from them would only look sound.
+        """
+        from knowledge_nb.audit.doctor import DoctorReport
+        from knowledge_nb.notebook.frames import doctor_frame
+
+        return doctor_frame(DoctorReport(self.core.rebuild(), self.core.tier()))
+
+    def backup(self, path: str | os.PathLike[str], overwrite: bool = False) -> BackupReport:
+        """Write one committed state to a file of its own, mode 0600, checked by opening it.
+
+        A copy made with `cp` or shutil is no backup: it misses the write-ahead log, and made in
+        this process it drops the locks of the database.
+
+        Raises
+        ------
+        StoreAccessError
+            The file exists and `overwrite` is not given, or it cannot be written.
+        """
+        return self.core.backup(path, overwrite=overwrite)
+
     def reset(self, force: bool = False) -> str:
         """Empty the store; without `force` it refuses and names what it would delete."""
         return self.core.reset(force=force)
-
-
-def _require_answer(result: Any) -> None:
-    refusal = _REFUSALS.get(result.status)
-    if refusal is not None:
-        raise refusal(" ".join(result.notes) or str(result.status), result)

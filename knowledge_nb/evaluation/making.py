@@ -248,7 +248,8 @@ class Ranker:
         from knowledge_nb.store.status import read_completeness
 
         self.connection = connection
-        self.generation = read_completeness(connection).generation
+        known = read_completeness(connection)
+        self.generation, self.base = known.generation, known.base
         self.paths: dict[int, str] = dict(rows(connection, _PATHS))
         self.chunks: int = value(connection, _CHUNKS)
         self.scope: Under = resolve(connection, under)
