@@ -25,6 +25,7 @@ from knowledge_nb.errors import (
     NotFoundError,
 )
 from knowledge_nb.records import (
+    Check,
     Chunk,
     Completeness,
     Document,
@@ -45,9 +46,11 @@ from knowledge_nb.store.status import iso_time, read_completeness
 from knowledge_nb.store.vectors import load_where_used
 
 if TYPE_CHECKING:
+    from knowledge_nb.audit.doctor import DoctorReport
     from knowledge_nb.embedding.protocol import Embedder, EmbedderIdentity
     from knowledge_nb.indexing.pipeline import Progress
     from knowledge_nb.matching.kwic import KwicResult
+    from knowledge_nb.store.backup import BackupReport
 
 _DOCUMENTS = (
     "SELECT path, chunks, bytes, modified_ns, indexed_at, coalesce(stale_reason, '')"
@@ -321,6 +324,35 @@ class Core:
             return f" (it cannot be counted: {error})"
         documents, chunks = counted(known.documents, "document"), counted(known.chunks, "chunk")
         return f", {documents} in {chunks}"
+
+    # -- upkeep ------------------------------------------------------------------------------
+
+    def doctor(self, *, integrity: bool = False, wait: float = 0.0) -> DoctorReport:
+        """Every check of the doctor; see `KnowledgeBase.doctor`."""
+        from knowledge_nb.audit.doctor import examine
+
+        return examine(self, integrity=integrity, wait=wait)
+
+    def check(self, *, wait: float = 0.0) -> tuple[Check, ...]:
+        """Compare index, rows and stored text; see `KnowledgeBase.check`."""
+        from knowledge_nb.audit.doctor import examine_integrity
+
+        return examine_integrity(self, wait=wait)
+
+    def rebuild(self, *, wait: float = 0.0) -> tuple[Check, ...]:
+        """Make both text indexes anew from the stored chunks; see `KnowledgeBase.rebuild`."""
+        from knowledge_nb.store.integrity import rebuild
+
+        self._require_built()
+        with Writer.open(self.files, wait=wait, prepare=load_where_used) as writer:
+            return rebuild(writer)
+
+    def backup(self, target: str | os.PathLike[str], *, overwrite: bool = False) -> BackupReport:
+        """Write a checked copy to one file; see `KnowledgeBase.backup`."""
+        from knowledge_nb.store.backup import back_up
+
+        self._require_built()
+        return back_up(self.reader, target, overwrite=overwrite)
 
     # -- reading -----------------------------------------------------------------------------
 
