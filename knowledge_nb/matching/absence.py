@@ -101,7 +101,7 @@ class Absence:
         missing = list(dict.fromkeys(missing))
         if not missing:
             text += " Each of its words occurs, but they never stand together in this order."
-        for word in missing[:MAX_EXPLAINED]:
+        for word in missing[:MAX_PAIRS]:
             text += f" `{word}` occurs nowhere in the corpus.{self._near(word)}"
         return text + self._one_word(match.written)
 
@@ -164,8 +164,8 @@ def _never_meet(wanted: Sequence[TermMatch]) -> list[str]:
         if not left & match.documents:
             before = ", ".join(f"`{other.term.text}`" for other in wanted[:number])
             return [
-                f"Every two of the terms meet, but {_named(match)} is in none of the "
-                f"{counted(len(left))} that hold all of {before}."
+                f"Every two of the terms meet, but of the {counted(len(left))} with {before} "
+                f"none holds {_named(match)}."
             ]
         left &= match.documents
     return []

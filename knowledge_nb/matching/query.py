@@ -15,39 +15,35 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, NoReturn
-from unicodedata import category, normalize
+from typing import Literal
+from unicodedata import category
 
-from knowledge_nb.errors import QuerySyntaxError
+from knowledge_nb.matching.refusals import (
+    refuse,
+    refuse_field,
+    refuse_group,
+    refuse_operator,
+    refuse_prefix,
+    refuse_star,
+)
 from knowledge_nb.text import has_unspaced, index_text, words
 
 Scope = Literal["", "heading", "body"]
 
 MAX_TERMS = 40
 MAX_WORDS = 200  # in one term: each word past the first is one more look across chunk boundaries
-
 MAX_CHARACTERS = 8_000  # in one term: FTS5 compares no more than 32,768 bytes of a token
 
-OPERATORS = frozenset({"and", "or", "not", "near"})
-# Fields of other tools, and near-misses of ours. `file://`, `text::x` and the like are no fields.
-FIELDS = frozenset(
-    (
-        *("heading", "headings", "header", "headers", "headline", "title", "titles"),
-        *("body", "bodies", "text", "content", "contents", "section", "document"),
-        *("path", "file", "filename", "folder", "dir", "directory"),
-    )
-)
+TOO_SHORT = "under two characters"
 
 _SCOPE = re.compile(r"(heading|body):")
-_FIELD = re.compile(r"([^\W\d_]+):(?!//|:)")
-_OPERATOR_CALL = re.compile(r"(and|or|not|near)(/\d+)?\(|near/\d+$")
 _UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
 _STRAIGHT = '"\uff02'
 _TYPOGRAPHIC = "“”„‟«»〝〞〟"
 _QUOTES = _STRAIGHT + _TYPOGRAPHIC
 _DASHES = "‐‑‒–—―−﹘﹣－"
 _SIGNS = "#%&@/\\"  # with the symbols of Unicode but these: they tell `C++` from `c`, not `<c>`
-_NO_SIGNS = "<>`^|=~"
+_NO_SIGNS = "<>`^|=~\ufffd"
 _AFTER_QUOTE = frozenset(".,;:!?)]}…")
 
 
@@ -122,10 +118,6 @@ def _is_single(parts: tuple[str, ...]) -> bool:
     return len(joined) == 1 and not has_unspaced(joined)
 
 
-def _refuse(message: str) -> NoReturn:
-    raise QuerySyntaxError(message)
-
-
 def _is_sign(char: str) -> bool:
     return char in _SIGNS or (category(char)[0] == "S" and char not in _NO_SIGNS)
 
@@ -171,14 +163,15 @@ class _Scanner:
                 break
             self._term()
         if len(self.terms) > MAX_TERMS:
-            _refuse(
+            refuse(
                 f"The query has {len(self.terms)} terms; at most {MAX_TERMS} are answered, and "
                 "none is left out in silence. Ask in two queries and intersect their paths, or "
                 "use `knowledge coverage` for a list of terms."
             )
-        if self.terms and all(term.excluded for term in self.terms) and not self.dropped:
+        wanted = [term for term in self.terms if not term.excluded]
+        if self.terms and not wanted and all(typed[0] == "-" for typed, _ in self.dropped):
             only = self.terms[0].compiled
-            _refuse(
+            refuse(
                 f"The query only excludes ({only}). Name at least one word that a document must "
                 f"hold, such as `lantern {only}`."
             )
@@ -213,25 +206,25 @@ class _Scanner:
         if piece[0] == "-" and rest and not words(rest) and rest[0] not in _QUOTES:
             return False  # `---`: named whole as a term that cannot be searched
         if piece[0] in _DASHES and words(rest):
-            _refuse(
+            refuse(
                 f"`{piece}` begins with a dash that is not the minus sign. To exclude, write "
                 f"`-{rest}`; to search for it as text, write `{rest}`."
             )
         if piece[0] != "-":
             return False
         if not rest:
-            _refuse(
+            refuse(
                 "A minus stands alone. Write it directly before the word that a document must "
                 "not hold, such as `lantern -brass`."
             )
         if rest[0] in "-" + _DASHES and words(rest):
             word = rest.lstrip("-" + _DASHES)
-            _refuse(
+            refuse(
                 f"`{piece}` begins with two minus signs. To exclude, write `-{word}`; to search "
                 f'for it as text, write `"{piece}"`.'
             )
         if rest[0] == "(":
-            self._refuse_group(piece, "-")
+            refuse_group(piece, "-")
         self.at += 1
         return True
 
@@ -239,48 +232,28 @@ class _Scanner:
         found = _SCOPE.match(self.query, self.at)
         sign = "-" * excluded
         if found is None:
-            self._refuse_field(piece, sign)
+            refuse_field(piece, sign, _QUOTES)
             return ""
         scope: Scope = "heading" if found[1] == "heading" else "body"
         self.at = found.end()
         rest = piece[len(sign) + len(scope) + 1 :]
         if not rest:
-            _refuse(
+            refuse(
                 f"`{sign}{scope}:` has no word. Write the word directly after the colon, such as "
                 f"`lantern {sign}{scope}:brass`."
             )
         if rest[0] in "-" + _DASHES and words(rest):
             word = rest.lstrip("-" + _DASHES)
-            _refuse(f"`{piece}` has its minus inside the scope. Write `-{scope}:{word}`.")
+            refuse(f"`{piece}` has its minus inside the scope. Write `-{scope}:{word}`.")
         if rest[0] == "(":
-            self._refuse_group(piece, f"{scope}:")
+            refuse_group(piece, f"{scope}:")
         if rest[0] in ":/" or _SCOPE.match(rest):
-            _refuse(
+            refuse(
                 f"`{piece}` reads like a name, not like a word in a {scope}. To search for it as "
                 f'text, write `{sign}"{piece[len(sign) :]}"`; to search below {scope}:, write '
                 f"`{sign}{scope}:brass`."
             )
         return scope
-
-    def _refuse_field(self, piece: str, sign: str) -> None:
-        bare = normalize("NFKC", piece[len(sign) :])
-        found = _FIELD.match(bare)
-        if found is None or found[1].casefold() not in FIELDS:
-            return
-        rest = bare[found.end() :]
-        name = "body" if found[1].casefold() in ("body", "bodies", "text", "content") else "heading"
-        example = rest if words(rest) and not any(mark in rest for mark in _QUOTES) else "brass"
-        _refuse(
-            f"`{found[1]}:` is not a scope. The two scopes are `heading:` and `body:`, in small "
-            f"letters, such as `{sign}{name}:{example}`; a folder is given with --under. To search "
-            f'for the text itself, quote it: `{sign}"{found[1]}: {example}"`.'
-        )
-
-    def _refuse_group(self, piece: str, before: str) -> NoReturn:
-        _refuse(
-            f"`{piece}`: brackets do not group here. Repeat `{before}` before each word, such as "
-            f"`lantern {before}brass {before}ring`."
-        )
 
     def _quoted(self) -> str:
         query, start = self.query, self.at
@@ -289,7 +262,7 @@ class _Scanner:
         while end < len(query) and query[end] not in closers:
             end += 1
         if end == len(query):
-            _refuse(
+            refuse(
                 f"The quote that begins `{query[start:][:40]}` is never closed. Write the phrase "
                 'between two double quotes, such as `"brass ring"`.'
             )
@@ -297,9 +270,9 @@ class _Scanner:
         self.at = _end_of_piece(query, end + 1)
         rest = query[end + 1 : self.at]
         if rest.startswith("*"):
-            self._refuse_star(text)
+            refuse_prefix(text)
         if not all(char in _AFTER_QUOTE or _is_invisible(char) for char in rest):
-            _refuse(
+            refuse(
                 f"`{rest}` follows a closing quote. Put a space between them, such as "
                 f'`"{text.strip() or "brass ring"}" lantern`.'
             )
@@ -313,23 +286,14 @@ class _Scanner:
         if text.startswith("("):
             inner = text.lstrip("(")
             if inner[:1] and (inner[0] in "-" + _QUOTES or _SCOPE.match(inner)):
-                self._refuse_group(piece, inner[0] if inner[0] == "-" else "heading:")
+                refuse_group(piece, inner[0] if inner[0] == "-" else "heading:")
         if any(mark in text for mark in _QUOTES):
-            _refuse(
+            refuse(
                 f"`{text}` has a double quote inside a word. A phrase begins after a space, "
                 '`heading:` or `body:`, such as `lantern "brass ring"`; leave other quotes out.'
             )
-        plain = normalize("NFKC", text).casefold()
-        name = plain.strip("()[]{}.,;:!?")
-        if name in OPERATORS or _OPERATOR_CALL.match(plain.lstrip("([{")):
-            self._refuse_operator(text, name if name in OPERATORS else plain, sign)
-        if "*" in text and words(text):
-            if text.rstrip(".,;:!?)]}").endswith("*"):
-                self._refuse_star(text)
-            _refuse(
-                f"`{text}`: `*` is no wildcard here. To search for the text, quote it: "
-                f'`{sign}"{text}"`; to list words by pattern, use `knowledge words PATTERN`.'
-            )
+        refuse_operator(text, sign)
+        refuse_star(text, sign)
         if text[0] in "'‘":
             self.apostrophe = True
         if text[-1] in "'’" and self.apostrophe:
@@ -337,52 +301,28 @@ class _Scanner:
             self.apostrophe = False
         return text
 
-    def _refuse_operator(self, text: str, name: str, sign: str) -> NoReturn:
-        found = re.match("[a-z]+", name)
-        operator = found[0].upper() if found else name.upper()
-        fix = {
-            "AND": "Every word must be in the document anyway, so leave it out: `lantern brass`",
-            "OR": "Ask for one word at a time and join the answers",
-            "NOT": "To exclude a word, put a minus before it: `lantern -brass`",
-            "NEAR": 'For words that stand together, quote them: `"brass lantern"`',
-        }[operator]
-        word = text.strip("()[]{}.,;:!?") or text
-        _refuse(
-            f"{operator} (`{text}`) is not an operator here, and FTS5 would answer another "
-            f'question. {fix}. To search for the word itself, quote it: `{sign}"{word}"`.'
-        )
-
-    def _refuse_star(self, text: str) -> NoReturn:
-        found = words(text)
-        prefix = found[-1] if found else "brass"
-        _refuse(
-            f"A trailing * (`{text.rstrip('*')}*`) is refused: on an index of stems a longer "
-            f"prefix can find fewer documents. List the words with `knowledge words --prefix "
-            f"{prefix}` (in Python `vocabulary(prefix={prefix!r})`), then match the ones you mean."
-        )
-
     def _add(self, typed: str, text: str, scope: Scope, excluded: bool, quoted: bool) -> None:
         typed, found = typed.strip(), tuple(words(text))
         if not found:
             if quoted and not text.strip():
-                _refuse(
+                refuse(
                     f"`{typed}` is an empty phrase. Put words between the quotes, such as "
                     '`"brass ring"`, or leave it out.'
                 )
-            _refuse(
+            refuse(
                 f"`{text.strip()}` cannot be searched: the index holds letters and digits, and it "
                 "has none. Leave it out, or search for a word beside it."
             )
         count = sum(word.count(" ") + 1 for word in found)
         if count > MAX_WORDS or len(text) > MAX_CHARACTERS:
-            _refuse(
+            refuse(
                 f"The term that begins `{text[:40]}` has {count:,} words and {len(text):,} "
                 f"characters; at most {MAX_WORDS} words or {MAX_CHARACTERS:,} characters are "
                 "matched as one phrase. Shorten it."
             )
         if _is_single(found):
             if not any(map(_is_sign, text)):
-                self.dropped.append((typed, "a single character is not searched"))
+                self.dropped.append((typed, TOO_SHORT))
                 return
             self.signs.append(
                 f"`{text}` is searched as `{found[0].lower()}`: its other signs are not indexed."

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from knowledge_nb.errors import QueryError, QuerySyntaxError, StoreError
@@ -306,8 +309,27 @@ def test_dropped_terms_are_reported(corpus: Corpus) -> None:
     result = corpus.enumerate("alpha b -c")
     assert result.matched == 1
     assert [term for term, _ in result.dropped_terms] == ["b", "-c"]
-    assert "`b` (a single character is not searched)" in result.notes[0]
+    assert "`b` (under two characters)" in result.notes[0]
     assert result.compiled == '"alpha"'
+
+
+def test_an_exclusion_of_nothing_is_said(corpus: Corpus) -> None:
+    """A misspelt exclusion removes nothing, and the answer says so."""
+    corpus.put("a.md", ([], ["lantern of brass"]))
+    result = corpus.enumerate("lantern -bras")
+    assert result.matched == 1
+    assert 'Excludes nothing, because no document holds it: `-"bras"`.' in result.notes
+
+
+def test_a_call_loads_nothing_heavy() -> None:
+    """A shell call on a small corpus must start at once."""
+    heavy = "numpy pandas httpx duckdb ipywidgets mcp difflib"
+    code = (
+        "import sys, knowledge_nb.matching.enumerate, knowledge_nb.matching.vocabulary\n"
+        f"print(*sorted(set({heavy.split()!r}) & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
 
 
 def test_a_long_token_breaks_nothing(corpus: Corpus) -> None:

@@ -115,6 +115,7 @@ def test_a_trailing_star_is_refused(query: str) -> None:
     [
         ("-brass", "only excludes"),
         ('-"brass ring" -heading:oak', "only excludes"),
+        ("-brass -a", "only excludes"),
         ("-", "minus stands alone"),
         ("lantern - brass", "minus stands alone"),
         ("--force", "two minus signs"),
@@ -176,13 +177,14 @@ def test_short_terms_are_dropped_and_reported() -> None:
     parsed = parse("lantern a -b heading:c, 港")
     assert parsed.compiled == '"lantern" "港"'
     assert [term for term, _ in parsed.dropped] == ["a", "-b", "heading:c,"]
+    assert parse("a\0").dropped == (("a\ufffd", "under two characters"),)
 
 
 def test_nothing_left_is_an_empty_query() -> None:
     """When all that must be found was dropped, exclusions alone are no query."""
     parsed = parse("a -brass")
     assert parsed.terms == ()
-    assert parsed.dropped == (("a", "a single character is not searched"),)
+    assert parsed.dropped == (("a", "under two characters"),)
 
 
 @pytest.mark.parametrize("query", ["C++", "C#", '"C++"'])
