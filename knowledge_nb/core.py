@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from knowledge_nb import telemetry
 from knowledge_nb.citation import citation, parse_citation
 from knowledge_nb.errors import (
     ConfigurationError,
@@ -369,16 +370,29 @@ class Core:
         """Rank chunks; see `KnowledgeBase.search`."""
         from knowledge_nb.retrieval.search import search
 
-        return search(
-            self.reader,
-            query,
-            k=self.settings.top_k if k is None else k,
-            mode=mode,
-            embedder=None if mode == "lexical" else self.matching_embedder(),
-            under=under,
-            timeout=timeout,
-            **options,
-        )
+        with telemetry.span("knowledge.search") as span:
+            span.content(query=query)
+            result = search(
+                self.reader,
+                query,
+                k=self.settings.top_k if k is None else k,
+                mode=mode,
+                embedder=None if mode == "lexical" else self.matching_embedder(),
+                under=under,
+                timeout=timeout,
+                **options,
+            )
+            span.answered(
+                result.status,
+                result.completeness,
+                tier=result.mode,
+                degraded=result.degraded,
+                k=result.k,
+                returned=len(result.hits),
+                dropped_terms=len(result.dropped_terms),
+            )
+            span.content(reason=result.reason)
+        return result
 
     def enumerate(
         self,
@@ -393,20 +407,35 @@ class Core:
         """The complete set of matching documents; see `KnowledgeBase.enumerate`."""
         from knowledge_nb.matching.enumerate import enumerate_documents, not_built
 
-        if not self.reader.is_built():
-            return not_built(query, tier=self.tier(Completeness()))
-        with self._snapshot(timeout) as (connection, completeness):
-            return enumerate_documents(
-                connection,
-                query,
-                tier=self.tier(completeness),
-                completeness=completeness,
-                lexicon=self.lexicon(),
-                sort=sort,
-                limit=limit,
-                min_body_matches=min_body_matches,
-                under=under,
+        with telemetry.span("knowledge.enumerate") as span:
+            span.content(query=query)
+            if not self.reader.is_built():
+                result = not_built(query, tier=self.tier(Completeness()))
+            else:
+                with self._snapshot(timeout) as (connection, completeness):
+                    result = enumerate_documents(
+                        connection,
+                        query,
+                        tier=self.tier(completeness),
+                        completeness=completeness,
+                        lexicon=self.lexicon(),
+                        sort=sort,
+                        limit=limit,
+                        min_body_matches=min_body_matches,
+                        under=under,
+                    )
+            span.answered(
+                result.status,
+                result.completeness,
+                tier="lexical",  # membership is a matter of words, whatever the store holds
+                degraded=False,
+                terms=len(result.terms),
+                matched=result.matched,
+                returned=len(result.matches),
+                truncated=result.truncated,
+                dropped_terms=len(result.dropped_terms),
             )
+        return result
 
     def kwic(
         self,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from knowledge_nb.telemetry import span
+
 from .errors import BlankTextError, EmbedderPackageMissing
 from .probe import PROBE_TEXT
 from .protocol import (
@@ -132,8 +134,12 @@ class LocalEmbedder:
         """Nothing is held open."""
 
     def _embed(self, texts: list[str]) -> list[Vector | Refused]:
-        model = self._ready()
-        return [_pool(model.weights, encoding.ids) for encoding in _encode(model, texts)]
+        with span("knowledge.embed") as told:
+            told.set(provider=self.provider, model=self.model, inputs=len(texts))
+            told.set(dimension=DIMENSION)
+            told.content(texts=texts)
+            model = self._ready()
+            return [_pool(model.weights, encoding.ids) for encoding in _encode(model, texts)]
 
     def _ready(self) -> _Model:
         with self._lock:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from knowledge_nb.errors import ConfigurationError
+from knowledge_nb.telemetry import span
 
 from .batches import Halving, WorkingSize
 from .endpoint import endpoint
@@ -265,6 +266,25 @@ class OpenAIEmbedder:
 
         `overall` bounds the call with its waits; without it each attempt has the client's timeout.
         """
+        with span("knowledge.embed") as told:
+            told.set(provider=self.provider, model=self.model, inputs=len(group))
+            told.content(texts=list(group))
+            before = tally.requests, tally.waited
+            try:
+                vectors = self._send(group, tally, overall, single=single)
+            finally:
+                told.set(requests=tally.requests - before[0], waited=tally.waited - before[1])
+            told.set(dimension=len(vectors.vectors[0]))
+        return vectors
+
+    def _send(
+        self,
+        group: Sequence[str],
+        tally: EmbeddingTally,
+        overall: Deadline | None,
+        *,
+        single: bool,
+    ) -> Vectors:
         self._closed.clear()
         payload = {"model": self.model, "input": group[0] if single else list(group)}
         body = json.dumps(payload, ensure_ascii=False).encode()

@@ -24,6 +24,7 @@ from knowledge_nb.matching.terms import TermMatch, TermMatcher
 from knowledge_nb.records import Completeness, DocumentMatch, EnumerateResult, Status
 from knowledge_nb.retrieval.under import Under, resolve
 from knowledge_nb.store.sql import rows
+from knowledge_nb.telemetry import step
 from knowledge_nb.text import has_unspaced
 
 SORTS = ("matches", "path")
@@ -103,8 +104,10 @@ def enumerate_documents(
         return _no_answer(result, Status.QUERY_EMPTY)
     postings = Postings(connection, resolve(connection, result.under))
     known = lexicon.get(connection, completeness)
-    matches = TermMatcher(postings, known).match(parsed.terms)
-    found = _documents(connection, matches)
+    with step("match"):
+        matches = TermMatcher(postings, known).match(parsed.terms)
+    with step("documents"):
+        found = _documents(connection, matches)
     kept = [match for match in found if match.body_matches >= min_body_matches]
     if sort == "path":
         kept.sort(key=lambda match: match.path)
@@ -113,7 +116,8 @@ def enumerate_documents(
     shown = kept if limit is None else kept[:limit]
     notes = []
     if not found and not postings.under.unknown:
-        notes += Absence(postings, known).explain(matches)
+        with step("absence"):
+            notes += Absence(postings, known).explain(matches)
     notes += [
         *_dropped_notes(parsed),
         *parsed.notes,

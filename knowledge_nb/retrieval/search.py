@@ -35,6 +35,7 @@ from knowledge_nb.retrieval.vector import VectorMemory, VectorRanking, memory_of
 from knowledge_nb.store import vectors as stored
 from knowledge_nb.store.connection import Reader
 from knowledge_nb.store.status import read_completeness
+from knowledge_nb.telemetry import step
 
 MAX_K: Final = 10_000
 MODES: Final = ("lexical", "vector", "fused")
@@ -163,7 +164,9 @@ def search(
         if facts.status is not Status.OK:
             tier = tier_line(mode, model=model or "", dimension=facts.dimension)
             return _without_hits(asked, facts.status, facts.completeness, tier)
-        embedding = embed_question(usable_embedder(embedder, facts, mode), query, mode, deadline)
+        with step("embed"):
+            usable = usable_embedder(embedder, facts, mode)
+            embedding = embed_question(usable, query, mode, deadline)
     result = _in_store(
         reader,
         asked,
@@ -206,7 +209,8 @@ def _in_store(
         completeness = read_completeness(connection)
         scope = resolve(connection, asked.under)
         if embedding.vector is not None and completeness.documents:
-            near, reason = _near(connection, embedding.vector, mode, depth, scope, memory)
+            with step("vector"):
+                near, reason = _near(connection, embedding.vector, mode, depth, scope, memory)
         if embedding.blank and parsed.terms:
             reason = "the query holds nothing that can be embedded"
         if model is None:
@@ -227,22 +231,27 @@ def _in_store(
         if status is not Status.OK:
             return _without_hits(asked, status, completeness, tier)
         if mode != "vector":
-            words = lexical.rank(
-                connection,
-                parsed.terms,
-                limit=depth,
-                needed=depth if mode == "fused" else k,
-                under=scope,
-                common_terms=common_terms,
-            )
+            with step("lexical"):
+                words = lexical.rank(
+                    connection,
+                    parsed.terms,
+                    limit=depth,
+                    needed=depth if mode == "fused" else k,
+                    under=scope,
+                    common_terms=common_terms,
+                )
         if mode == "fused":
-            fused = fuse([words.chunk_ids, near.chunk_ids], k=rrf_k, weights=weights, window=depth)
+            with step("fuse"):
+                fused = fuse(
+                    [words.chunk_ids, near.chunk_ids], k=rrf_k, weights=weights, window=depth
+                )
         best = {
             "lexical": words.chunk_ids,
             "vector": near.chunk_ids,
             "fused": [each.chunk_id for each in fused],
         }[mode]
-        found = _hydrate(connection, best[:k])
+        with step("hydrate"):
+            found = _hydrate(connection, best[:k])
     if mode == "lexical":
         hits = lexical_hits(found, words)
     elif mode == "vector":
