@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from knowledge_nb.core import Core
 from knowledge_nb.records import IndexReport, Mode, Stats
 from knowledge_nb.refusals import require_answer
+from knowledge_nb.verbs_evaluation import EvaluationVerbs
 
 if TYPE_CHECKING:
     from knowledge_nb.embedding.protocol import Embedder
@@ -48,7 +49,7 @@ def open(  # the door is knb.open
     return KnowledgeBase(Core(store, config=config, embedder=embedder))
 
 
-class KnowledgeBase:
+class KnowledgeBase(EvaluationVerbs):
     """One corpus and its index.
 
     Attributes
