@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from knowledge_nb.audit.coverage import CoverageResult, CoverageTerm
 from knowledge_nb.audit.table import Table, Type
 from knowledge_nb.audit.universe import places
+from knowledge_nb.errors import ConfigurationError
 
 TERM_COLUMNS: dict[str, Type] = {
     "term": "text",
@@ -177,3 +178,27 @@ def _grid(first: Sequence[str], terms: Sequence[CoverageTerm]) -> dict[str, Type
     for term in terms:
         columns[term.term] = "integer"
     return columns
+
+
+def part(result: CoverageResult, kind: str, depth: int = 1) -> Table:
+    """A part of the report by the kind of its table.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such part.
+    """
+    if kind == "coverage.by_folder":
+        return folders_table(result, depth)
+    if kind == "coverage.smallest_cover":
+        return cover_table(result)[0]
+    made = {
+        "coverage": terms_table,
+        "coverage.groups": groups_table,
+        "coverage.uncovered": uncovered_table,
+        "coverage.stem_gain": stem_table,
+        "coverage.overlap": overlap_table,
+    }.get(kind)
+    if made is None:
+        raise ConfigurationError(f"a coverage report has no part {kind!r}")
+    return made(result)

@@ -31,7 +31,6 @@ from knowledge_nb.store.format import read_meta
 from knowledge_nb.store.integrity import EVERY_CHECK, check_integrity
 from knowledge_nb.store.mounts import network_mount, read_mounts
 from knowledge_nb.store.status import read_completeness
-from knowledge_nb.store.vectors import load_where_used
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
@@ -246,7 +245,6 @@ def examine_integrity(core: Core, *, wait: float = 0.0) -> tuple[Check, ...]:
         return _not_run(NOTHING)
     try:
         with Writer.open(core.files, wait=wait, gate=False) as writer:
-            load_where_used(writer.connection)
             found = check_integrity(writer)
     except StoreLockedError as error:
         return _not_run(f"it needs the write lock: {error}")
