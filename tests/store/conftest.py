@@ -68,9 +68,9 @@ def place(tmp_path: Path) -> Iterator[Place]:
     """An empty folder `notes` with a store `knowledge` beside it."""
     folder = tmp_path / "notes"
     folder.mkdir()
-    core = Core(tmp_path / "knowledge")
-    yield Place(folder, core)
-    core.close()
+    made = Place(folder, Core(tmp_path / "knowledge"))
+    yield made
+    made.core.close()
 
 
 @pytest.fixture
