@@ -47,7 +47,7 @@ class IndexBar:
         if self._bar is None:
             return
         skipped = sum(report.skipped.values())
-        self._bar.set_description_str("Indexed", refresh=False)
+        self._bar.set_description("Indexed", refresh=False)
         self._bar.set_postfix_str(
             f"{report.seen:,} files: {report.added:,} added, {report.replaced:,} replaced, "
             f"{report.unchanged:,} unchanged; {skipped:,} skipped",
@@ -59,7 +59,7 @@ class IndexBar:
         """Leave the bar where it stands, with a word why."""
         if self._bar is None:
             return
-        self._bar.set_description_str(text, refresh=False)
+        self._bar.set_description(text, refresh=False)
         self._close()
 
     def _close(self) -> None:

@@ -134,6 +134,7 @@ class Form(Guarded):
         self._file = widgets.Text(
             value=self.export_name,
             description="File",
+            continuous_update=False,
             tooltip="File to export to, in the kernel's working directory",
             style={"description_width": "initial"},
             layout=widgets.Layout(width="220px"),
