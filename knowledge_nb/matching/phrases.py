@@ -62,6 +62,8 @@ class Crossings:
         list of Crossing
             Without repeats; empty for fewer than two parts.
         """
+        if len(parts) < 2:
+            return []
         found: set[Crossing] = set()
         stems = self._postings.analyzer.porter(" ".join(parts))
         for cut in range(1, len(stems)):

@@ -87,15 +87,15 @@ class TermMatcher:
     def _places(self, term: Term) -> tuple[TermMatch, list[Crossing]]:
         parts = tuple(term.indexed.split(" "))
         analyzer, postings = self._postings.analyzer, self._postings
-        body: set[int] = set()
-        heading: set[int] = set()
+        body: list[int] = []
+        heading: list[int] = []
         crossings: list[Crossing] = []
         if term.scope != "heading":
             crossings = self._crossings.find(parts)
-            body.update(postings.chunks("porter", phrase(parts, "body")))
-            body.update(crossing.first for crossing in crossings)
+            body = postings.chunks("porter", phrase(parts, "body"))
+            body += [crossing.first for crossing in crossings]
         if term.scope != "body":
-            heading.update(postings.chunks("porter", phrase(parts, "heading")))
+            heading = postings.chunks("porter", phrase(parts, "heading"))
         match = TermMatch(
             term,
             parts,
@@ -103,7 +103,7 @@ class TermMatcher:
             tuple(analyzer.exact(term.indexed)),
             frozenset(body),
             frozenset(heading),
-            frozenset({chunk >> ORDINAL_BITS for chunk in body | heading}),
+            frozenset({chunk >> ORDINAL_BITS for chunk in body + heading}),
             frozenset(),
             (),
         )
