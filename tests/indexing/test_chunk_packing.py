@@ -55,10 +55,11 @@ def test_fence_over_the_limit_is_whole() -> None:
     assert any(nested in chunk.body for chunk in chunks(f"- item\n\n{nested}\n- item\n"))
 
 
-def test_fence_beside_a_nested_heading_is_whole() -> None:
+@pytest.mark.parametrize("before", ["", "- item\n"])
+def test_fence_beside_a_nested_heading_is_whole(before: str) -> None:
     """A heading in one item of a small list does not expose the fence in another."""
     fence = "  ```\n" + "  line of code\n\n" * 50 + "  ```"
-    text = f"- # A\n- {'word ' * 80}\n\n{fence}\n\n{'***' * 80}\n\n{'***' * 80}\n"
+    text = f"{before}- # A\n- {'word ' * 80}\n\n{fence}\n\n{'***' * 80}\n\n{'***' * 80}\n"
     assert any(fence in chunk.body for chunk in chunks(text))
 
 
