@@ -41,7 +41,7 @@ EXIT_STATUSES = f"""\b
 Exit statuses:
     0  an answer was given; a complete answer may well be empty
     {NEGATIVE}  the answer is no: `match --exit-code` found no document, or `index`
-       finished while documents are stale or without a vector
+       finished while documents are stale or without a vector, or `run` degraded
     {REFUSED}  the request was refused: options, query, settings, a name that the
        index does not hold, `reset` without --force
     {NO_ANSWER}  no answer can be given: nothing indexed yet, an empty corpus, or
@@ -65,6 +65,10 @@ VERBS = {
     "rm": "knowledge_nb.cli.verbs_index:rm",
     "reset": "knowledge_nb.cli.verbs_index:reset",
     "demo": "knowledge_nb.cli.verbs_demo:demo",
+    "run": "knowledge_nb.cli.verbs_evaluation:run",
+    "eval": "knowledge_nb.cli.verbs_evaluation:evaluate",
+    "compare": "knowledge_nb.cli.verbs_evaluation:compare",
+    "explain": "knowledge_nb.cli.verbs_evaluation:explain",
 }
 ALIASES = {"enumerate": "match", "which": "match", "vocabulary": "words", "vocab": "words"}
 

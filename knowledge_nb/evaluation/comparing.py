@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
@@ -169,7 +170,7 @@ def compare(
     def run_of(source: Any, name: str) -> RunRecord:
         if isinstance(source, str) and source in get_args(Mode):
             return make_run(core, topics, mode=cast("Mode", source), k=deep, **options)
-        return as_run(source, name)
+        return as_run(source, "" if isinstance(source, str | os.PathLike) else name)
 
     one, two = run_of(a, "a"), run_of(b, "b")
     if not allow_degraded:

@@ -10,7 +10,7 @@ from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation import measures as measuring
 from knowledge_nb.evaluation.measures import DEFAULT, Ties, Values, is_coverage
 from knowledge_nb.evaluation.qrels import Qrels, read_qrels
-from knowledge_nb.evaluation.runs import RunRecord, named_runs, refuse_degraded
+from knowledge_nb.evaluation.runs import RunRecord, counted, named_runs, refuse_degraded
 from knowledge_nb.evaluation.significance import Paired, holm, interval, paired
 
 
@@ -198,32 +198,36 @@ def _notes(
     unjudged = [qid for qid in qids if qid not in qrels.grades]
     if unjudged:
         notes.append(
-            f"{len(unjudged):,} topics have no judgement: NA, in no mean ({some(unjudged)})."
+            f"Without a judgement, so NA and in no mean: {counted(len(unjudged), 'topic')} "
+            f"({some(unjudged)})."
         )
     fruitless = [qid for qid in qids if qid in qrels.grades and not any(qrels.grades[qid].values())]
     if fruitless:
         notes.append(
-            f"{len(fruitless):,} topics have no relevant document, so every run gets 0 on them "
+            f"Without a relevant document, so 0 for every run: {counted(len(fruitless), 'topic')} "
             f"({some(fruitless)})."
         )
     not_asked = [qid for qid in qrels.grades if qid not in set(qids)]
     if not_asked:
-        notes.append(f"{len(not_asked):,} judged topics were not asked and are left out.")
+        notes.append(f"Judged but not asked, and left out: {counted(len(not_asked), 'topic')}.")
     for label, run in named.items():
         empty = [qid for qid in qids if qid in qrels.grades and not run.rankings.get(qid)]
         if empty:
             notes.append(
-                f"Run {label} has no hit for {len(empty):,} judged topics: 0 ({some(empty)})."
+                f"Run {label} has no hit, so 0, for {counted(len(empty), 'judged topic')} "
+                f"({some(empty)})."
             )
         if run.tied:
             order = "as the run ranks them" if ties == "rank" else "as trec_eval orders them"
-            notes.append(f"Run {label} has {run.tied:,} neighbours of equal score, taken {order}.")
+            notes.append(
+                f"Run {label} has {counted(run.tied, 'pair')} of equal scores, taken {order}."
+            )
         notes += [f"Run {label}: {note}" for note in run.notes]
     if docnos is not None:
         unknown = qrels.unknown(docnos)
         if unknown:
             notes.append(
-                f"{len(unknown):,} judged documents are not in the index and cannot be found; they "
-                f"count as missed ({some(list(unknown))})."
+                f"Judged but not in the index, so missed by every run: "
+                f"{counted(len(unknown), 'document')} ({some(list(unknown))})."
             )
     return notes

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import apsw
@@ -20,7 +21,7 @@ from knowledge_nb.errors import (
 from knowledge_nb.evaluation.docnos import DocnoRule, docnos, rule_name
 from knowledge_nb.evaluation.questions import Question, embed_all
 from knowledge_nb.evaluation.resume import Progress, Saved
-from knowledge_nb.evaluation.runs import Outcome, Provenance, Ranking, RunRecord
+from knowledge_nb.evaluation.runs import Outcome, Provenance, Ranking, RunRecord, counted
 from knowledge_nb.evaluation.topics import read_topics
 from knowledge_nb.records import Mode, Status
 from knowledge_nb.retrieval import lexical, vector
@@ -128,6 +129,8 @@ def make_run(
         In mode "vector", which never falls back.
     """
     asked = read_topics(topics)
+    if save is not None and Path(save).resolve().parent == core.files.directory.resolve():
+        raise EvaluationError(f"{save} lies in the store's own directory; name another place")
     check_fusion(2, k=rrf_k, weights=weights, window=window)
     _check(mode, k, unit, common_terms)
     facts = look(core.reader, None)
@@ -374,11 +377,11 @@ def _notes(outcomes: tuple[Outcome, ...]) -> tuple[str, ...]:
     ):
         found = [each.qid for each in outcomes if each.status == status]
         if found:
-            notes.append(f"{len(found)} topics {text} ({some(found)}).")
+            notes.append(f"{counted(len(found), 'topic')} {text} ({some(found)}).")
     widened = [each.qid for each in outcomes if each.widened]
     if widened:
         notes.append(
-            f"The window held fewer than k documents for {len(widened)} topics, whose whole "
-            f"rankings were fused ({some(widened)})."
+            f"The window held fewer than k documents for {counted(len(widened), 'topic')}; the "
+            f"whole rankings were fused there ({some(widened)})."
         )
     return tuple(notes)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from knowledge_nb.errors import EvaluationError
+from knowledge_nb.evaluation.runs import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,11 @@ def read_qrels(source: Any) -> Qrels:
     repeated -= sum(len(each) for each in grades.values())
     notes = []
     if negative:
-        notes.append(f"{negative:,} judgements with a negative grade count as not judged.")
+        notes.append(
+            f"{counted(negative, 'judgement')} with a negative grade: counted as not judged."
+        )
     if repeated:
-        notes.append(f"{repeated:,} judgements stand in the qrels more than once.")
+        notes.append(f"Said more than once in the qrels: {counted(repeated, 'judgement')}.")
     return Qrels(grades, tuple(notes))
 
 

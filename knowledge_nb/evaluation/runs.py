@@ -180,6 +180,11 @@ class RunRecord:
         )
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, for notes."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def as_run(source: Any, name: str = "") -> RunRecord:
     """Take a run in whatever form it comes.
 
@@ -267,8 +272,8 @@ def ordered(
         rankings[qid] = tuple((docno, -negative) for negative, _, _, docno in in_order)
     if against and ranked:
         said.append(
-            f"The rank column contradicts the scores in {against:,} topics; the scores decide, as "
-            "in trec_eval."
+            f"The rank column contradicts the scores in {counted(against, 'topic')}; the scores "
+            "decide, as in trec_eval."
         )
     return RunRecord(name, rankings, notes=tuple(said))
 

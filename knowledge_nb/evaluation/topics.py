@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from knowledge_nb.errors import EvaluationError
+from knowledge_nb.evaluation.trec import refuse_store
 
 Topics = dict[str, str]
 
@@ -81,6 +82,7 @@ def _pairs(source: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, str]]:
+    refuse_store(path)
     try:
         text = path.read_text("utf-8-sig")
     except FileNotFoundError:

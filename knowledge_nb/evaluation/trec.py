@@ -23,6 +23,7 @@ from typing import Any
 
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation.runs import Outcome, Provenance, Ranking, RunRecord, ordered
+from knowledge_nb.store.files import DATABASE_NAME
 
 PathLike = str | os.PathLike[str]
 
@@ -220,8 +221,21 @@ def write_judgements(judgements: Iterable[tuple[str, str, int]], path: PathLike)
     return Path(path)
 
 
+def refuse_store(path: Path) -> None:
+    """Refuse the store's database and its side files: opening one here would drop its locks.
+
+    Raises
+    ------
+    EvaluationError
+    """
+    for name in (path.name, path.resolve().name):
+        if name.startswith(DATABASE_NAME):
+            raise EvaluationError(f"{path} is a knowledge store's own file; name another one")
+
+
 def write_whole(path: Path, text: str) -> None:
     """Replace a file in one step, so that nobody sees half of it."""
+    refuse_store(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -235,6 +249,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _read(file: Path, what: str) -> str:
+    refuse_store(file)
     try:
         return file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
