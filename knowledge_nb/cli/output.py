@@ -21,15 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowledge_nb.errors import (
-    ConfigurationError,
-    CorpusEmptyError,
-    IndexNotBuiltError,
-    NoAnswerError,
-    NotFoundError,
-    QueryEmptyError,
-)
-from knowledge_nb.records import Completeness, Status
+from knowledge_nb.errors import ConfigurationError, NotFoundError
+from knowledge_nb.records import Completeness
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
@@ -42,11 +35,6 @@ _SEQUENCES = re.compile(
     # What is left of C0 (but \n and \t), DEL, C1, and the characters that reorder a line.
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 )
-_REFUSALS: dict[Status, type[NoAnswerError]] = {
-    Status.INDEX_NOT_BUILT: IndexNotBuiltError,
-    Status.CORPUS_EMPTY: CorpusEmptyError,
-    Status.QUERY_EMPTY: QueryEmptyError,
-}
 
 
 def clean(text: str) -> str:
@@ -153,19 +141,6 @@ def size(count: int) -> str:
             break
         amount, unit = amount / 1000, larger
     return f"{amount:.1f} {unit}" if count >= 1000 else f"{count} B"
-
-
-def require_answer(result: Any) -> None:
-    """Refuse a result that is no answer about the corpus.
-
-    Raises
-    ------
-    IndexNotBuiltError, CorpusEmptyError, QueryEmptyError
-        With the notes of the result.
-    """
-    refusal = _REFUSALS.get(result.status)
-    if refusal is not None:
-        raise refusal(" ".join(result.notes), result)
 
 
 def require_folder(core: Core, under: str) -> None:

@@ -23,7 +23,6 @@ from knowledge_nb.cli.output import (
     coverage_record,
     covers,
     notes,
-    require_answer,
     require_folder,
     say,
     table,
@@ -35,6 +34,7 @@ from knowledge_nb.cli.output import (
 )
 from knowledge_nb.errors import QueryError
 from knowledge_nb.records import DocumentMatch, EnumerateResult, Status, TermReport
+from knowledge_nb.refusals import require_answer
 
 COLUMNS = ("path", "citation", "body_matches", "heading_matches", "chunks")
 RELATED_SHOWN = 8

@@ -14,12 +14,12 @@ from knowledge_nb.cli.output import (
     clean_line,
     coverage_record,
     notes,
-    require_answer,
     require_folder,
     say,
     write_json,
 )
 from knowledge_nb.records import Hit, Mode, SearchResult, Status
+from knowledge_nb.refusals import require_answer
 
 if TYPE_CHECKING:
     from knowledge_nb.retrieval.excerpt import Excerpt

@@ -19,7 +19,6 @@ from knowledge_nb.cli.output import (
     coverage_record,
     covers,
     notes,
-    require_answer,
     say,
     table,
     warn,
@@ -27,6 +26,7 @@ from knowledge_nb.cli.output import (
     write_json,
 )
 from knowledge_nb.records import VocabularyResult
+from knowledge_nb.refusals import require_answer
 
 COLUMNS = ("word", "stem", "documents", "documents_any_form", "occurrences")
 
