@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     from knowledge_nb.knowledge_base import KnowledgeBase, open
     from knowledge_nb.notebook.forms.enumerate import EnumerateForm
     from knowledge_nb.notebook.forms.explorer import Explorer
+    from knowledge_nb.notebook.forms.judge import JudgeForm
     from knowledge_nb.notebook.forms.search import SearchForm
     from knowledge_nb.notebook.forms.vocabulary import VocabularyForm
+    from knowledge_nb.notebook.frames_evaluation import Run
 
 __version__ = "0.1.0"
 
@@ -49,7 +51,9 @@ __version__ = "0.1.0"
 _LAZY = {
     "EnumerateForm": "knowledge_nb.notebook.forms.enumerate",
     "Explorer": "knowledge_nb.notebook.forms.explorer",
+    "JudgeForm": "knowledge_nb.notebook.forms.judge",
     "KnowledgeBase": "knowledge_nb.knowledge_base",
+    "Run": "knowledge_nb.notebook.frames_evaluation",
     "SearchForm": "knowledge_nb.notebook.forms.search",
     "VocabularyForm": "knowledge_nb.notebook.forms.vocabulary",
     "open": "knowledge_nb.knowledge_base",
@@ -68,6 +72,7 @@ __all__ = [
     "ForeignStoreError",
     "IndexNotBuiltError",
     "IndexingError",
+    "JudgeForm",
     "KnowledgeBase",
     "KnowledgeError",
     "MissingDependencyError",
@@ -77,6 +82,7 @@ __all__ = [
     "QueryError",
     "QuerySyntaxError",
     "RootError",
+    "Run",
     "SearchForm",
     "SearchTimeoutError",
     "StoreAccessError",

@@ -138,7 +138,7 @@ def run(
               f"{', '.join(DEFAULT_MEASURES)}]")  # fmt: skip
 @click.option("--baseline", metavar="NAME", help="Run to test against. [default: the first]")
 @click.option("--ties", type=click.Choice(["rank", "trec_eval"]), default="rank",
-              help="Equal scores: as the run ranks, or as trec_eval does. [default: rank]")  # fmt: skip
+              help="Equal scores: as the run ranks (default), or as trec_eval.")  # fmt: skip
 @click.option("--allow-degraded", is_flag=True, help="Take runs that degraded, under that name.")
 @json_option
 @csv_option

@@ -44,6 +44,6 @@ def test_the_forms_are_at_the_door() -> None:
     """`knb.SearchForm` and its sisters, loaded when named."""
     import knowledge_nb as knb
 
-    for name in ("SearchForm", "EnumerateForm", "VocabularyForm", "Explorer"):
+    for name in ("SearchForm", "EnumerateForm", "VocabularyForm", "Explorer", "JudgeForm", "Run"):
         assert name in dir(knb)
         assert getattr(knb, name).__name__ == name
