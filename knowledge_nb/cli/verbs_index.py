@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 
 import click
@@ -21,6 +18,7 @@ from knowledge_nb.cli.output import (
     title,
     write_json,
 )
+from knowledge_nb.cli.progress import bytes_bar
 from knowledge_nb.records import IndexReport
 
 NAMES_SHOWN = 5
@@ -60,7 +58,7 @@ def index(
     """
     with app.core() as core:
         try:
-            with _bar() as progress:
+            with bytes_bar("indexing") as progress:
                 report = core.index(
                     *paths,
                     reindex=reindex,
@@ -81,42 +79,6 @@ def index(
         render(report, verbose=verbose)
     if not report.ok and not report.dry_run:
         click.get_current_context().exit(NEGATIVE)
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int, int, int], None] | None]:
-    """A progress bar on stderr where that is a terminal; else nothing."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
-    columns = (
-        TextColumn("indexing"),
-        BarColumn(),
-        TextColumn("{task.fields[files]}"),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, files="reading the folders")
-
-        def progress(files: int, size: int, all_files: int, all_bytes: int) -> None:
-            bar.update(
-                task,
-                completed=size,
-                total=max(all_bytes, 1),
-                files=f"{files:,} of {all_files:,} files",
-            )
-
-        yield progress
 
 
 def render(report: IndexReport, *, verbose: bool = False) -> None:
