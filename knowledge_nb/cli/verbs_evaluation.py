@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +27,10 @@ from knowledge_nb.cli.output import (
     write_csv,
     write_json,
 )
+from knowledge_nb.cli.progress import count_bar
 from knowledge_nb.records import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
 
     from knowledge_nb.evaluation.evaluating import EvaluationRecord
     from knowledge_nb.evaluation.runs import RunRecord
@@ -53,23 +50,6 @@ def _fusion_options(command: Any) -> Any:
     ):  # fmt: skip
         command = decorate(command)
     return command
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from tqdm import tqdm
-
-    with tqdm(unit="topic", desc="Ranking", leave=False) as shown:
-
-        def show(done: int, total: int) -> None:
-            shown.total = total
-            shown.update(done - shown.n)
-
-        yield show
 
 
 @click.command()
@@ -111,7 +91,7 @@ def run(
     from knowledge_nb.evaluation.making import make_run
     from knowledge_nb.evaluation.trec import run_lines
 
-    with app.core() as core, _bar() as progress:
+    with app.core() as core, count_bar("ranking") as progress:
         record = make_run(
             core, topics, mode=mode, k=k, unit=unit, docno=docno, weights=weights, rrf_k=rrf_k,
             window=window, under=under, name=name, save=output, overwrite=overwrite,
@@ -263,7 +243,7 @@ def compare(
 
     refuse_together(json=as_json, csv=csv_file)
     refuse_together(limit=limit, all=everything)
-    with app.core() as core, _bar() as progress:
+    with app.core() as core, count_bar("ranking") as progress:
         # What was made elsewhere takes no part in ranking, and so needs no progress either.
         options: dict[str, Any] = {"progress": progress} if progress is not None else {}
         record = hold_together(
