@@ -31,7 +31,6 @@ from knowledge_nb.cli.progress import count_bar
 from knowledge_nb.records import Mode
 
 if TYPE_CHECKING:
-
     from knowledge_nb.evaluation.evaluating import EvaluationRecord
     from knowledge_nb.evaluation.runs import RunRecord
 
