@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from knowledge_nb.cli.examples import epilog
 from knowledge_nb.cli.output import clean_line
 from knowledge_nb.errors import (
     ConfigurationError,
@@ -69,6 +70,8 @@ VERBS = {
     "eval": "knowledge_nb.cli.verbs_evaluation:evaluate",
     "compare": "knowledge_nb.cli.verbs_evaluation:compare",
     "explain": "knowledge_nb.cli.verbs_evaluation:explain",
+    "mcp": "knowledge_nb.cli.verbs_mcp:mcp",
+    "completion": "knowledge_nb.cli.verbs_completion:completion",
 }
 ALIASES = {"enumerate": "match", "which": "match", "vocabulary": "words", "vocab": "words"}
 
@@ -121,11 +124,13 @@ class VerbGroup(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        target = VERBS.get(ALIASES.get(cmd_name, cmd_name))
+        verb = ALIASES.get(cmd_name, cmd_name)
+        target = VERBS.get(verb)
         if target is None:
             return None
         module, _, attribute = target.partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
+        command.epilog = command.epilog or epilog(verb)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -34,6 +34,22 @@ MAX_IDLE_SECONDS = 30.0
 _inherited: list[apsw.Connection] = []
 
 
+_watched = threading.local()
+
+
+@contextlib.contextmanager
+def stopping(when: Callable[[], bool]) -> Iterator[None]:
+    """Stop the statements that this thread runs inside as soon as `when` says so.
+
+    They end as at a deadline, with `SearchTimeoutError`; for callers who no longer want the answer.
+    """
+    _watched.when = when
+    try:
+        yield
+    finally:
+        del _watched.when
+
+
 class Connection(apsw.Connection):
     """An apsw connection that stops on Ctrl-C and at a deadline (`time.monotonic()` seconds)."""
 
@@ -45,7 +61,8 @@ class Connection(apsw.Connection):
         if self.deadline is not None and time.monotonic() > self.deadline:
             self.deadline_passed = True
             return True
-        return False
+        when: Callable[[], bool] | None = getattr(_watched, "when", None)
+        return when is not None and when()
 
 
 def _stoppable(connection: Connection) -> None:
