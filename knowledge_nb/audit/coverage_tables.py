@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from knowledge_nb.audit.coverage import CoverageResult, CoverageTerm
 from knowledge_nb.audit.table import Table, Type
@@ -127,7 +127,8 @@ def overlap_table(result: CoverageResult) -> Table:
     rows = [
         (row.term, *((row.bits & column.bits).bit_count() for column in terms)) for row in terms
     ]
-    return Table("coverage.overlap", _grid(["term"], terms), tuple(rows))
+    columns = _grid([term.term for term in terms])
+    return Table("coverage.overlap", columns, tuple(rows))
 
 
 def folders_table(result: CoverageResult, depth: int = 1) -> Table:
@@ -139,9 +140,7 @@ def folders_table(result: CoverageResult, depth: int = 1) -> Table:
         Parts of a folder's path that count; "." holds the documents that lie in no folder.
     """
     masks = folder_masks(result, depth)
-    columns: dict[str, Type] = {"term": "text"}
-    for folder in masks:
-        columns[folder] = "integer"
+    columns = _grid(masks)
     rows = tuple(
         (term.term, *((term.bits & mask).bit_count() for mask in masks.values()))
         for term in result.answered()
@@ -173,10 +172,15 @@ def _distinct(terms: Sequence[CoverageTerm]) -> list[CoverageTerm]:
     return list({term.term: term for term in terms}.values())
 
 
-def _grid(first: Sequence[str], terms: Sequence[CoverageTerm]) -> dict[str, Type]:
-    columns: dict[str, Type] = dict.fromkeys(first, "text")
-    for term in terms:
-        columns[term.term] = "integer"
+def _grid(names: Iterable[str]) -> dict[str, Type]:
+    """Columns of a grid: the terms of its rows, then a number for each name."""
+    names = list(names)
+    first = "term"
+    while first in names:  # a term, or a folder, may well be called "term"
+        first += "_"
+    columns: dict[str, Type] = {first: "text"}
+    for name in names:
+        columns[name] = "integer"
     return columns
 
 

@@ -45,6 +45,7 @@ class MatchSet:
     tier: str = ""
     completeness: Completeness = field(default_factory=Completeness)
     status: Status = Status.OK
+    core: Any = field(default=None, repr=False)  # whom an export asks what became of documents
 
     @property
     def under(self) -> str:
@@ -111,6 +112,7 @@ class MatchSet:
             notes=notes,
             tier=self.tier,
             completeness=self.completeness,
+            core=self.core,
         )
 
     @property

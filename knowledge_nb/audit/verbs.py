@@ -154,6 +154,7 @@ def match_set_of(core: Core, kind: type[Set], query: str, *, under: str = "") ->
             tier=core.tier(completeness),
             completeness=completeness,
             status=status,
+            core=core,
         )
 
 

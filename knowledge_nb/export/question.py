@@ -209,7 +209,8 @@ def _coverage(result: CoverageResult, table: Table) -> Question:
         "part": table.kind,
     }
     if table.kind == "coverage.by_folder":
-        deepest = max((name.count("/") + 1 for name in table.columns if name != "term"), default=1)
+        folders = list(table.columns)[1:]
+        deepest = max((name.count("/") + 1 for name in folders), default=1)
         arguments["depth"] = deepest
     totals = {
         "documents": result.documents,

@@ -6,6 +6,7 @@ plain DataFrame, so that no banner describes rows that are no longer there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +23,7 @@ from knowledge_nb.records import (
 
 if TYPE_CHECKING:
     from knowledge_nb.audit.doctor import DoctorReport
+    from knowledge_nb.export.write import ExportReport
     from knowledge_nb.matching.kwic import KwicResult
 
 TEXT = "str"
@@ -114,7 +116,10 @@ class ResultFrame(pd.DataFrame):
 
     # pandas' own lists of attributes that are no columns; what is in `_metadata` would travel to
     # derived frames, so nothing is.
-    _internal_names: ClassVar[list[str]] = [*pd.DataFrame._internal_names, "_result", "_kind"]
+    _internal_names: ClassVar[list[str]] = [
+        *pd.DataFrame._internal_names,
+        *("_result", "_kind", "_core"),
+    ]
     _internal_names_set: ClassVar[set[str]] = set(_internal_names)
 
     @property
@@ -130,6 +135,43 @@ class ResultFrame(pd.DataFrame):
     def kind(self) -> str:
         """The verb that made the frame, a key of `COLUMNS`; "" where none did."""
         return self.__dict__.get("_kind", "")
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        bom: bool = False,
+        neutralise: bool = True,
+    ) -> ExportReport:
+        """Write the whole answer to a file, with a side file `<name>.meta.json` to verify it by.
+
+        Parameters
+        ----------
+        path : path
+            `.csv`, `.json`, `.jsonl` or `.parquet`.
+        format : {"csv", "json", "jsonl", "parquet"}, optional
+            In place of the suffix.
+        bom : bool
+            Begin a CSV with a byte order mark, for Excel.
+        neutralise : bool
+            In a CSV, put an apostrophe before text that a spreadsheet would run as a formula;
+            numbers stay as they are. `False` writes the text as it is.
+
+        Returns
+        -------
+        ExportReport
+
+        Raises
+        ------
+        ExportError
+            The answer was cut by a limit: an export is never a page.
+        ExportTargetError
+            The file cannot be written; what was there before is as it was.
+        """
+        from knowledge_nb.notebook.frames_audit import export_frame
+
+        return export_frame(self, path, format=format, bom=bom, neutralise=neutralise)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_result": self.result, "_kind": self.kind}
