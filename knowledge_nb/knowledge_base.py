@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from knowledge_nb.core import Core
 from knowledge_nb.records import IndexReport, Mode, Stats
 from knowledge_nb.refusals import require_answer
+from knowledge_nb.verbs_audit import AuditVerbs
 from knowledge_nb.verbs_evaluation import EvaluationVerbs
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def open(  # the door is knb.open
     return KnowledgeBase(Core(store, config=config, embedder=embedder))
 
 
-class KnowledgeBase(EvaluationVerbs):
+class KnowledgeBase(AuditVerbs, EvaluationVerbs):
     """One corpus and its index.
 
     Attributes
@@ -76,7 +77,8 @@ class KnowledgeBase(EvaluationVerbs):
         self.close()
 
     def close(self) -> None:
-        """Close connections; a later call opens them again."""
+        """Close connections and remove the snapshot; a later call makes them again."""
+        self._close_audits()
         self.core.close()
 
     def index(
@@ -183,7 +185,7 @@ class KnowledgeBase(EvaluationVerbs):
             from knowledge_nb.retrieval.tier import DegradedSearchWarning
 
             warnings.warn(result.tier, DegradedSearchWarning, stacklevel=2)
-        return search_frame(result)
+        return self._owned(search_frame(result))
 
     def enumerate(
         self,
@@ -233,7 +235,7 @@ class KnowledgeBase(EvaluationVerbs):
             timeout=timeout,
         )
         require_answer(result)
-        return enumerate_frame(result)
+        return self._owned(enumerate_frame(result))
 
     def vocabulary(
         self,
@@ -268,7 +270,7 @@ class KnowledgeBase(EvaluationVerbs):
 
         result = self.core.vocabulary(pattern, prefix=prefix, limit=limit)
         require_answer(result)
-        return vocabulary_frame(result)
+        return self._owned(vocabulary_frame(result))
 
     def kwic(
         self,
@@ -334,7 +336,7 @@ class KnowledgeBase(EvaluationVerbs):
         """Every indexed document: `path chunks bytes modified indexed stale_reason`."""
         from knowledge_nb.notebook.frames import sources_frame
 
-        return sources_frame(self.core.sources())
+        return self._owned(sources_frame(self.core.sources()))
 
     def stats(self) -> Stats:
         """The store at a glance."""
