@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from knowledge_nb.audit.doctor import DoctorReport
     from knowledge_nb.embedding.protocol import Embedder, EmbedderIdentity
     from knowledge_nb.indexing.pipeline import Progress
+    from knowledge_nb.indexing.watch import Vanished, Watcher
     from knowledge_nb.matching.kwic import KwicResult
     from knowledge_nb.store.backup import BackupReport
 
@@ -59,6 +60,7 @@ _DOCUMENTS = (
 )
 _FIND = "SELECT id, path FROM documents WHERE path = ?"
 _PATHS = "SELECT id, path FROM documents"
+_CURRENT = "SELECT path FROM documents WHERE stale_reason IS NULL"
 _CHUNKS = (
     "SELECT ordinal, heading, body, first_line, last_line FROM chunks WHERE document_id = ?"
     " AND ordinal BETWEEN ? AND ? ORDER BY ordinal"
@@ -93,11 +95,14 @@ class Core:
         self._embedder_opened = embedder is not None
         self._local: Embedder | None = None
         self._lexicon: Any = None
+        self._watchers: list[Watcher] = []
 
     # -- lifetimes ---------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close idle connections and the embedder; a later call opens them again."""
+        """Stop watchers; close idle connections and the embedder (a later call opens them)."""
+        while self._watchers:
+            self._watchers.pop().stop()
         self.reader.close()
         if self._embedder is not None:
             self._embedder.close()
@@ -212,8 +217,9 @@ class Core:
         reconcile: bool = False,
         wait: float = 0.0,
         progress: Progress | None = None,
+        vanished: Vanished | None = None,
     ) -> IndexReport:
-        """Run one indexing pass; see `KnowledgeBase.index`."""
+        """Run one indexing pass; see `KnowledgeBase.index`. `vanished` is a watcher's."""
         from knowledge_nb.indexing.pipeline import PassOptions, choose_base, plan_pass, run_pass
         from knowledge_nb.indexing.vectors import plan_vectors
 
@@ -223,6 +229,7 @@ class Core:
             reindex=reindex,
             reconcile=reconcile,
             erase_replaced=self.settings.erase_replaced,
+            vanished=vanished,
         )
         # A reindex takes the settings as they are; else the store's own model goes on.
         embedder = self.embedder() if reindex else self.matching_embedder()
@@ -354,6 +361,31 @@ class Core:
 
         self._require_built()
         return back_up(self.reader, target, overwrite=overwrite)
+
+    def watch(
+        self,
+        *paths: str | os.PathLike[str],
+        reconcile: bool = False,
+        **options: Any,
+    ) -> Watcher:
+        """A watcher of folders, not yet started; see `KnowledgeBase.watch`."""
+        from knowledge_nb.indexing.watch import Watcher
+
+        # Made absolute once: a later chdir names other folders.
+        roots = tuple(os.path.abspath(path) for path in self.index_paths(paths))
+        check_roots(roots)
+
+        def run(vanished: Vanished) -> IndexReport:
+            return self.index(*roots, reconcile=reconcile, vanished=vanished)
+
+        def documents() -> tuple[Path, list[str]]:
+            with self.reader.snapshot() as connection:
+                base = Path(read_meta(connection).get("base", "."))
+                return base, [path for (path,) in rows(connection, _CURRENT)]
+
+        watcher = Watcher(run, documents, roots, self.settings.include, self.files, **options)
+        self._watchers.append(watcher)
+        return watcher
 
     # -- reading -----------------------------------------------------------------------------
 

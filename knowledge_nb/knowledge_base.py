@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from knowledge_nb.verbs_evaluation import EvaluationVerbs
 if TYPE_CHECKING:
     from knowledge_nb.embedding.protocol import Embedder
     from knowledge_nb.indexing.pipeline import Progress
+    from knowledge_nb.indexing.watch import Watcher
     from knowledge_nb.notebook.frames import ResultFrame
     from knowledge_nb.store.backup import BackupReport
 
@@ -351,6 +353,54 @@ class KnowledgeBase(AuditVerbs, EvaluationVerbs):
             A path names nothing in the index; nothing was removed.
         """
         return self.core.remove(*paths)
+
+    def watch(
+        self,
+        *paths: str | os.PathLike[str],
+        debounce: float = 2.0,
+        poll: bool | None = None,
+        full_every: float = 300.0,
+        reconcile: bool = False,
+        on_pass: Callable[[IndexReport], None] | None = None,
+    ) -> Watcher:
+        """Keep the index fresh in the background, until `stop` or the end of a `with` block.
+
+        Parameters
+        ----------
+        *paths : path
+            As for `index`.
+        debounce : float
+            Seconds for which the folders must rest before a pass; at least 0.1.
+        poll : bool, optional
+            Look at every file in turn in place of events; None: on network file systems.
+        full_every : float
+            Seconds between passes that need no event; they repair events that were lost.
+        reconcile : bool
+            Also remove documents whose file was already gone when watching began, or whose
+            deletion nobody saw.
+        on_pass : callable, optional
+            Called with the report of each pass, on another thread.
+
+        Returns
+        -------
+        Watcher
+            Started. `status` says what it is doing, `stop` ends it after the pass that runs.
+
+        Raises
+        ------
+        RootError
+            A folder is missing.
+        ConfigurationError
+            A number is out of range, or no folder is known.
+        """
+        return self.core.watch(
+            *paths,
+            debounce=debounce,
+            poll=poll,
+            full_every=full_every,
+            reconcile=reconcile,
+            on_pass=on_pass,
+        ).start()
 
     def doctor(self, integrity: bool = False) -> ResultFrame:
         """Examine store, files and embedder; nothing is changed.

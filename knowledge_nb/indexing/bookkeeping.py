@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -161,12 +161,19 @@ def apply_renames(
         state.known[new] = state.known.pop(old)
 
 
-def find_losses(state: PassState, walk: Walk, *, reconcile: bool) -> None:
+def find_losses(
+    state: PassState,
+    walk: Walk,
+    *,
+    reconcile: bool,
+    vanished: Callable[[Path, Sequence[str]], Collection[str]] | None = None,
+) -> None:
     """Decide on documents below the walked roots whose file was not found.
 
     They are dropped only when asked (`reconcile`), only below a root that was walked whole, and
     only when the walk saw at least one file; else they keep their text and are marked stale. A
     file that is there but is no longer a text for us (too large, a link ...) is dropped at once.
+    So is one that `vanished`, which a watcher gives, calls deleted.
     """
     found = {file.path for file in walk.files}
     unfit = {skip.path: skip.reason for skip in walk.skipped if skip.kind == "file"}
@@ -189,6 +196,10 @@ def find_losses(state: PassState, walk: Walk, *, reconcile: bool) -> None:
                     state.drop[path] = reason
                 else:
                     state.stale[path] = reason
+    if vanished is not None:
+        gone = [path for path, reason in state.stale.items() if reason == GONE]
+        for path in vanished(state.base, gone):
+            state.drop[path] = state.stale.pop(path)
     _note_losses(state, walk, reconcile=reconcile)
 
 

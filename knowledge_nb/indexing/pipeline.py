@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,12 +38,17 @@ Progress = Callable[[int, int, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class PassOptions:
-    """How to run a pass; see `knowledge_nb.KnowledgeBase.index`."""
+    """How to run a pass; see `knowledge_nb.KnowledgeBase.index`.
+
+    `vanished` is a watcher's: of documents that the walk did not find it gives those whose file
+    was deleted, which then go without a reconcile.
+    """
 
     include: tuple[str, ...]
     reindex: bool = False
     reconcile: bool = False
     erase_replaced: bool = False
+    vanished: Callable[[Path, Sequence[str]], Collection[str]] | None = None
 
 
 def choose_base(
@@ -253,7 +258,7 @@ def run_pass(
     tier.complete_missing(writer)
     with writer.transaction() as connection:
         bookkeeping.touch_documents(connection, run.touched)
-        bookkeeping.find_losses(state, walk, reconcile=options.reconcile)
+        bookkeeping.find_losses(state, walk, reconcile=options.reconcile, vanished=options.vanished)
         bookkeeping.record_losses(connection, state)
         if options.erase_replaced and state.drop:
             erasing.mark(connection)
