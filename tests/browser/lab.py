@@ -132,7 +132,7 @@ def voila(home: Path, root: Path) -> Server:
             *(sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root"),
             *("--ServerApp.ip=127.0.0.1", "--ServerApp.port={port}", "--ServerApp.port_retries=0"),
             *("--IdentityProvider.token={token}", "--ServerApp.root_dir={root}"),
-            "--ServerApp.jpserver_extensions={{'voila.server_extension': True}}",
+            "--ServerApp.jpserver_extensions=voila.server_extension=True",
         ],
         home,
         root,
@@ -191,3 +191,10 @@ class Notebook:
         """Text of all outputs."""
         found = self.page.locator(".jp-OutputArea-output")
         return "\n".join(found.nth(at).inner_text() for at in range(found.count()))
+
+    def shut_down(self) -> None:
+        """End the kernel, so that the next test has the machine to itself."""
+        self.page.evaluate(
+            "async () => { await window.jupyterapp?.shell.currentWidget"
+            "?.sessionContext?.shutdown() }"
+        )

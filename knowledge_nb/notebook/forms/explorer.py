@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
 
-from knowledge_nb.errors import ConfigurationError
 from knowledge_nb.notebook.forms.base import FrameTrait, Guarded
 from knowledge_nb.notebook.forms.enumerate import EnumerateForm, KwicForm
 from knowledge_nb.notebook.forms.parts import full_width, row
@@ -14,7 +13,6 @@ from knowledge_nb.notebook.forms.search import SearchForm
 from knowledge_nb.notebook.forms.vocabulary import VocabularyForm
 from knowledge_nb.notebook.html import LINE, box, element, escape, page, prose
 from knowledge_nb.notebook.progress import INTERRUPTED
-from knowledge_nb.notebook.table import table
 from knowledge_nb.records import IndexReport
 
 if TYPE_CHECKING:
@@ -136,21 +134,24 @@ class DoctorPane(Guarded):
             tooltip="Run the doctor's checks; nothing is changed",
             layout=widgets.Layout(width="auto"),
         )
+        self.integrity = widgets.Checkbox(
+            False,
+            description="with the integrity check (reads the whole index)",
+            tooltip="Also compare both text indexes, all rows and the stored text",
+            indent=False,
+            layout=widgets.Layout(width="auto"),
+        )
         self._report = widgets.HTML(
             page("Not run yet: nothing is known of the store's soundness."), layout=full_width()
         )
         self._button.on_click(self._guard(lambda _: self._run()))
-        self.children = (row(self._button), self._message, self._report)
+        self.children = (row(self._button, self.integrity), self._message, self._report)
 
     def _run(self) -> None:
         self._button.disabled = True
         self._report.value = page(element("span", "Checking…", role="status"))
         try:
-            doctor = getattr(self.kb, "doctor", None)
-            if doctor is None:
-                raise ConfigurationError("this release has no doctor")
-            frame = doctor()
-            self._report.value = page(table(frame, "doctor", None))
+            self._report.value = self.kb.doctor(integrity=self.integrity.value)._repr_html_()
         except BaseException:
             self._report.value = page("The checks did not finish.")
             raise

@@ -1,0 +1,137 @@
+"""What only a real kernel shows: the stop button, an event loop, charts, Voila."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.browser.lab import Notebook, Server, write_notebook
+from tests.conftest import HANDBOOK
+
+
+def many_files(folder: Path, count: int) -> None:
+    """Write files enough for a pass that can be stopped."""
+    for number in range(count):
+        place = folder / f"{number // 1000}"
+        place.mkdir(parents=True, exist_ok=True)
+        words = " ".join(f"word{number * 7 + n}" for n in range(120))
+        (place / f"{number}.md").write_text(f"# Page {number}\n\nA door. {words}\n")
+
+
+def test_stop_an_index_run(notebook: Notebook) -> None:
+    """The stop button in the middle of a pass: "interrupted", and the next pass completes."""
+    page = notebook.page
+    many_files(notebook.server.root / "many", 12_000)
+    notebook.open(
+        "stop.ipynb",
+        [
+            "import knowledge_nb as knb\nkb = knb.open('many-store')\nr = kb.index('many')",
+            "print('built', kb.stats().completeness.built)",
+        ],
+    )
+    notebook.command("notebook:run-cell")
+    page.get_by_text("of 12,000 files").wait_for()
+    notebook.command("notebook:interrupt-kernel")
+    page.get_by_text("interrupted:").first.wait_for()
+    page.get_by_text("index again to go on").first.wait_for()
+    assert "sound" in notebook.outputs()
+    notebook.page.evaluate(
+        "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1 }"
+    )
+    notebook.command("notebook:run-cell")
+    page.get_by_text("built False").wait_for()
+    notebook.run_all()
+    text = notebook.outputs()
+    assert "built True" in text
+    assert "12,000 files" in text
+
+
+def test_stop_in_a_form(notebook: Notebook) -> None:
+    """The same from the button of Explorer's index tab: the word is in the form, which goes on."""
+    page = notebook.page
+    many_files(notebook.server.root / "more", 12_000)
+    notebook.open(
+        "stop-form.ipynb",
+        [
+            "import knowledge_nb as knb\nfrom pathlib import Path\nPath('one').mkdir()\n"
+            "Path('more/first').mkdir()\nkb = knb.open('more-store')\nr = kb.index('more/first')\n"
+            "kb = knb.open('more-store', config=None)\nexplorer = knb.Explorer(kb)",
+            "from functools import partial\n"
+            "kb.core.index = partial(kb.core.index, 'more', reindex=True)\nexplorer",
+        ],
+    )
+    notebook.run_all()
+    page.get_by_role("tab", name="Index").click()
+    page.get_by_role("button", name="Bring up to date").click()
+    page.get_by_role("progressbar").or_(page.locator(".progress-bar")).first.wait_for()
+    notebook.command("notebook:interrupt-kernel")
+    page.get_by_role("alert").wait_for()
+    assert "interrupted" in page.get_by_role("alert").inner_text()
+    page.get_by_role("button", name="Look again").click()
+    page.get_by_text("did not finish").first.wait_for()
+
+
+def test_inside_the_event_loop_of_a_kernel(notebook: Notebook) -> None:
+    """Plain cells, `async def`, `await`, tasks and threads of a kernel, whose loop is running."""
+    notebook.open(
+        "loop.ipynb",
+        [
+            "import asyncio, threading\nimport knowledge_nb as knb\n"
+            "kb = knb.open('handbook-store')\nassert asyncio.get_running_loop().is_running()",
+            "async def ask():\n    return len(kb.enumerate('backup'))\nprint('async', await ask())",
+            "print('task', await asyncio.create_task(ask()))",
+            "print('thread', await asyncio.to_thread(lambda: len(kb.search('backup'))))",
+            "kb.index()\nkb.kwic('backup')\nkb.vocabulary()\nkb.sources()\nprint('plain')",
+        ],
+    )
+    notebook.run_all()
+    text = notebook.outputs()
+    for said in ("async 8", "task 8", "thread 5", "plain"):
+        assert said in text
+    assert "Traceback" not in text
+
+
+def test_charts_are_pictures(notebook: Notebook) -> None:
+    """A chart is an image in the page, drawn without any request but to the notebook's server."""
+    notebook.open(
+        "charts.ipynb",
+        [
+            "import knowledge_nb as knb\nkb = knb.open('handbook-store')\nkb.vocabulary().chart()",
+            "kb.enumerate('freezer').chart('folders')",
+            "kb.search('alarm').chart('overlap', kb.search('night alarm'))",
+        ],
+    )
+    notebook.run_all()
+    pictures = notebook.page.locator(".jp-OutputArea-output img")
+    assert pictures.count() == 3
+    for at in range(3):
+        assert pictures.nth(at).evaluate("image => image.naturalWidth") > 300
+
+
+def test_voila(open_page: Callable[..., Any], voila_server: Server) -> None:
+    """Explorer as a page of its own in Voila: ask, read, an error, and on."""
+    write_notebook(
+        voila_server.root / "explorer.ipynb",
+        [
+            f"import knowledge_nb as knb\nkb = knb.open('store')\nr = kb.core.index({str(HANDBOOK)!r})",
+            "knb.Explorer(kb)",
+        ],
+    )
+    page = open_page(width=900)
+    page.goto(f"{voila_server.url}/voila/render/explorer.ipynb?token={voila_server.token}")
+    query = page.get_by_label("Query").locator("visible=true").first
+    query.wait_for(timeout=60_000)
+    query.fill("backup")
+    query.press("Enter")
+    page.get_by_text("20 hits").wait_for()
+    page.get_by_role("button", name="policies/backup.md#1").click()
+    page.get_by_role("region", name="The chunk").wait_for()
+    page.get_by_role("tab", name="Match").click()
+    query = page.get_by_label("Query").locator("visible=true").first
+    query.fill("a OR b")
+    query.press("Enter")
+    page.get_by_role("alert").wait_for()
+    query.fill("freezer")
+    query.press("Enter")
+    page.get_by_text("documents for freezer").wait_for()
