@@ -20,7 +20,7 @@ from knowledge_nb.notebook.charts import (
     label,
     new_figure,
 )
-from knowledge_nb.notebook.charts_statistics import axes_of, empty, part
+from knowledge_nb.notebook.charts_statistics import axes_of, empty, part, place_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,23 +55,52 @@ def states(frame: pd.DataFrame) -> Figure:
 @chart("documents", "coverage")
 def coverage_bars(frame: pd.DataFrame, top: int = 40) -> Figure:
     """Documents of each term, and how many of them no other term hits, in list order."""
-    terms = frame.result.answered()
+    result: CoverageResult = frame.result
+    terms = result.answered()
     shown = terms[:top]
-    return bars(
+    return _shared_bars(
         [_name(term) for term in shown],
-        [
-            ("hit by other terms too", [term.documents for term in shown], PALE),
-            (
-                "documents, the dark part hit by this term only",
-                [term.unique_documents for term in shown],
-                BLUE,
-            ),
-        ],
-        title=f"Documents by term: {frame.result.documents_hit:,} of "
-        f"{frame.result.documents:,} hit by any",
-        axis="documents (the number: unique to the term)",
+        [term.documents for term in shown],
+        [term.unique_documents for term in shown],
+        title=f"{result.documents_hit:,} of {result.documents:,} documents hit by any term",
+        unique_="hit by this term only",
         note=part(len(shown), len(terms), "terms"),
     )
+
+
+def _shared_bars(
+    names: list[str], held: list[int], unique: list[int], *, title: str, unique_: str, note: str
+) -> Figure:
+    """Bars in two parts: what only this one has, and what others have too."""
+    figure, axes = axes_of(
+        title, "documents", "", height=max(2.2, 1.3 + 0.26 * len(names)), note=note
+    )
+    if not names:
+        empty(axes)
+        return figure
+    rows = range(len(names))
+    axes.barh(rows, unique, color=BLUE, height=0.72, label=unique_)
+    rest = [all_ - own for all_, own in zip(held, unique, strict=True)]
+    drawn = axes.barh(rows, rest, left=unique, color=PALE, height=0.72, label="by others too")
+    numbers = [
+        f"{all_:,} ({own:,})" if own else f"{all_:,}"
+        for all_, own in zip(held, unique, strict=True)
+    ]
+    axes.bar_label(drawn, numbers, padding=3, fontsize=8, color=INK)
+    axes.set_yticks(rows, [label(name) for name in names], fontsize=9, family=fonts())
+    for tick in axes.get_yticklabels():
+        tick.set_parse_math(False)
+    axes.set_xlim(0, max(max(held) * 1.12, 1))
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.xaxis.set_major_locator(_whole(8))
+    figure.legend(frameon=False, fontsize=8, loc="outside lower right", ncols=2)
+    return figure
+
+
+def _whole(most: int) -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(integer=True, nbins=most)
 
 
 @chart("heatmap", "coverage", "coverage.by_folder")
@@ -105,8 +134,7 @@ def heatmap(frame: pd.DataFrame, depth: int = 1, top: int = 40) -> Figure:
     ]
     from matplotlib import colormaps
 
-    colours = colormaps["Blues"].copy()
-    colours.set_bad("#f6f6f4")
+    colours = colormaps["Blues"].with_extremes(bad="#f6f6f4")
     drawn = axes.pcolormesh(shares, cmap=colours, vmin=0, vmax=1, edgecolors="white", linewidth=1)
     for row, line in enumerate(counts):
         for place, count in enumerate(line):
@@ -120,7 +148,10 @@ def heatmap(frame: pd.DataFrame, depth: int = 1, top: int = 40) -> Figure:
                 fontsize=8,
                 color="white" if dark else INK if count else GREY,
             )
-    names = [label(f"{name} ({total:,})") for name, total in zip(folders, totals, strict=True)]
+    names = [
+        label(f"{place_name(name)} ({total:,})")
+        for name, total in zip(folders, totals, strict=True)
+    ]
     axes.set_xticks(
         [place + 0.5 for place in range(len(folders))],
         names,
@@ -140,7 +171,7 @@ def heatmap(frame: pd.DataFrame, depth: int = 1, top: int = 40) -> Figure:
     axes.invert_yaxis()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    bar = figure.colorbar(drawn, ax=axes, shrink=0.8, pad=0.02)
+    bar = figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.02, aspect=30)
     bar.set_label("share of the folder's documents", fontsize=8, color=INK)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
@@ -198,8 +229,6 @@ def upset(frame: pd.DataFrame, top: int = 15, terms: int = 12) -> Figure:
 
 
 def _combination_bars(axes: Any, counts: list[int]) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     drawn = axes.bar(range(len(counts)), counts, color=BLUE, width=0.62)
     axes.bar_label(drawn, [f"{count:,}" for count in counts], fontsize=8, padding=2)
     axes.set_title(
@@ -209,7 +238,7 @@ def _combination_bars(axes: Any, counts: list[int]) -> None:
         color=INK,
     )
     axes.set_ylabel("documents", fontsize=9, color=INK)
-    axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+    axes.yaxis.set_major_locator(_whole(5))
     axes.margins(y=0.15)
     axes.spines[["top", "right", "bottom"]].set_visible(False)
     axes.tick_params(labelsize=9, bottom=False)
@@ -267,14 +296,13 @@ def gain(frame: pd.DataFrame) -> Figure:
 @chart("groups", "coverage.groups")
 def groups(frame: pd.DataFrame) -> Figure:
     """Documents of each group of terms, and those that no other group hits."""
-    return bars(
+    return _shared_bars(
         [name or "(no group)" for name in frame["group"]],
-        [
-            ("hit by other groups too", list(frame["documents"]), PALE),
-            ("this group only", list(frame["unique_documents"]), BLUE),
-        ],
+        [int(number) for number in frame["documents"]],
+        [int(number) for number in frame["unique_documents"]],
         title="Documents by group of terms",
-        axis="documents (the number: unique to the group)",
+        unique_="hit by this group only",
+        note="",
     )
 
 

@@ -39,6 +39,11 @@ def axes_of(
     return figure, axes
 
 
+def place_name(folder: str) -> str:
+    """A folder as the other charts write it; "./" is the base itself."""
+    return "./" if folder == "." else f"{folder}/"
+
+
 def empty(axes: Any, text: str = "nothing to draw") -> None:
     axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color=INK)
     axes.set_xticks([])
@@ -69,7 +74,7 @@ def by_folder(frame: pd.DataFrame, column: str = "documents", top: int = 30) -> 
         raise QueryError(f"column is documents, chunks, bytes or words, not {column!r}")
     shown = frame.sort_values([column, "folder"], ascending=[False, True]).head(top)
     return bars(
-        list(shown["folder"]),
+        [place_name(name) for name in shown["folder"]],
         [(column, list(shown[column]), BLUE)],
         title=f"{column.capitalize()} by folder",
         axis=column,
@@ -114,6 +119,7 @@ def _histogram(
     axes.set_xticks(range(len(names)), names, fontsize=8, rotation=45 if len(names) > 10 else 0)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
     axes.margins(y=0.12)
+    axes.set_xlim(-0.6, max(len(names), 8) - 0.4)  # a bar alone is a bar, not a wall
     return figure
 
 
@@ -229,6 +235,7 @@ def near_duplicates(frame: pd.DataFrame) -> Figure:
         title="Nearly equal documents",
         across="similarity of a pair, from",
         up="pairs",
+        note="" if len(frame) else f"no two documents are found to be {least:g} alike",
     )
 
 
