@@ -199,10 +199,15 @@ class Watcher:
     def _set(self, **changes: object) -> None:
         self._status = replace(self._status, **changes)  # type: ignore[arg-type]
 
-    def _mark(self, paths: Iterable[str], *, at_once: bool = False) -> None:
+    def _mark(
+        self, paths: Iterable[str], *, at_once: bool = False, exchanged: bool = False
+    ) -> None:
         now = time.monotonic()
         with self._changed:
             pending = self._pending
+            if exchanged:
+                # A root that went or came back says nothing of each file that was below it.
+                pending.hints.clear()
             if not pending.dirty:
                 pending.first = now
             pending.dirty = True
@@ -224,7 +229,7 @@ class Watcher:
             folders = [root for root in self._status.roots if os.path.isdir(root)]
             if self._status.mode == "walking" or not folders:
                 if looks.differ() or not begun:
-                    self._mark((), at_once=not begun)
+                    self._mark((), at_once=not begun, exchanged=True)
                 begun = True
                 self._stop.wait(TICK)
                 continue
@@ -251,10 +256,10 @@ class Watcher:
                 if isinstance(found, set):
                     paths = [path for _, path in found if self._filter.matters(path)]
                     if paths:
-                        self._mark(paths)
+                        self._mark(path for path in paths if path not in self._status.roots)
                 if looks.differ():
                     # A folder was exchanged or came back: the old watch is of no use.
-                    self._mark(())
+                    self._mark((), exchanged=True)
                     return
 
     def _without_events(self, error: Exception) -> None:
@@ -317,9 +322,8 @@ class Watcher:
         try:
             report = self._run(vanished)
         except RootError as error:
-            # Nothing is deleted. Its events are of no use either: they say that all went.
             self._set(state="retrying", problem=str(error))
-            self._mark(())
+            self._mark((), exchanged=True)
         except StoreLockedError as error:
             self._set(state="retrying", problem=str(error))
             self._mark(hints)
