@@ -160,15 +160,15 @@ def compare(
     if k < 1 or deep < k:
         raise EvaluationError(f"k is at least 1 and depth at least k, not k={k}, depth={deep}")
     options.setdefault("window", max(CANDIDATES, k))
-    modes = [each for each in (a, b) if isinstance(each, str) and each in get_args(Mode)]
+    modes = [each for each in (a, b) if _is_mode(each)]
     if modes and topics is None:
-        known = [as_run(each).topics for each in (a, b) if each not in modes]
+        known = [as_run(each).topics for each in (a, b) if not _is_mode(each)]
         topics = next((each for each in known if each), None)
         if topics is None:
             raise EvaluationError(f"topics are needed to rank in mode {modes[0]}")
 
     def run_of(source: Any, name: str) -> RunRecord:
-        if isinstance(source, str) and source in get_args(Mode):
+        if _is_mode(source):
             return make_run(core, topics, mode=cast("Mode", source), k=deep, **options)
         return as_run(source, "" if isinstance(source, str | os.PathLike) else name)
 
@@ -176,6 +176,10 @@ def compare(
     if not allow_degraded:
         refuse_degraded({one.label: one, two.label: two})
     return compare_runs(one, two, k=k, depth=deep, p=p)
+
+
+def _is_mode(source: Any) -> bool:
+    return isinstance(source, str) and source in get_args(Mode)
 
 
 def compare_runs(

@@ -41,6 +41,7 @@ BATCH: Final = 64  # topics that are embedded together, and saved together
 UNITS: Final = ("document", "chunk")
 
 _PATHS = "SELECT id, path FROM documents ORDER BY id"
+_SQLITE = "SELECT sqlite_version()"
 _CHUNKS = "SELECT count(*) FROM chunks"
 
 Pairs = tuple[tuple[int, float], ...]  # (chunk id, score), best first
@@ -147,7 +148,9 @@ def make_run(
         mode, k, unit, docno, (float(weights[0]), float(weights[1])), rrf_k, window,
         common_terms, under,
     )  # fmt: skip
-    made = _provenance(settings, facts, embedder.model if embedder is not None else "")
+    with core.reader.snapshot() as connection:
+        used = versions(connection)
+    made = _provenance(settings, facts, embedder.model if embedder is not None else "", used)
     saved = Saved.open(save, made, asked, overwrite=overwrite)
     todo = [qid for qid in asked if qid not in saved.done]
     if progress is not None:
@@ -179,11 +182,11 @@ def _check(mode: str | None, k: int, unit: str, common_terms: str) -> None:
         raise QueryError(f"common_terms is 'drop' or 'keep', not {common_terms!r}")
 
 
-def versions() -> dict[str, str]:
+def versions(connection: apsw.Connection) -> dict[str, str]:
     """Versions of what takes part in ranking."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {"python": platform.python_version(), "sqlite": apsw.sqlite_lib_version()}
+    found = {"python": platform.python_version(), "sqlite": value(connection, _SQLITE)}
     for package in ("knowledge-nb", "apsw", "sqlite-vec", "numpy", "wordllama", "tokenizers"):
         try:
             found[package] = version(package)
@@ -192,7 +195,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _provenance(settings: Settings, facts: Facts, model: str) -> Provenance:
+def _provenance(settings: Settings, facts: Facts, model: str, used: dict[str, str]) -> Provenance:
     known = facts.completeness
     return Provenance(
         mode=settings.mode,
@@ -213,7 +216,7 @@ def _provenance(settings: Settings, facts: Facts, model: str) -> Provenance:
         documents=known.documents,
         chunks=known.chunks,
         without_vector=known.without_vector,
-        versions=versions(),
+        versions=used,
     )
 
 
@@ -307,9 +310,9 @@ def _rank_one(ranker: Ranker, question: Question, settings: Settings) -> tuple[O
         pairs = ranking[: settings.k]
         if settings.unit == "document":
             pairs = best_chunks(ranking, settings.k)
+        widened = mode == "fused" and depth != depths[0]
         if len(pairs) >= settings.k or settings.unit == "chunk":
             break
-        widened = mode == "fused" and depth == ranker.chunks
     status = "ok" if pairs else "no_hits"
     return replace(_outcome(question, settings, status), widened=widened), pairs
 

@@ -83,9 +83,7 @@ def read_qrels(source: Any) -> Qrels:
     repeated -= sum(len(each) for each in grades.values())
     notes = []
     if negative:
-        notes.append(
-            f"{counted(negative, 'judgement')} with a negative grade: counted as not judged."
-        )
+        notes.append(f"With a negative grade, so not judged: {counted(negative, 'judgement')}.")
     if repeated:
         notes.append(f"Said more than once in the qrels: {counted(repeated, 'judgement')}.")
     return Qrels(grades, tuple(notes))
