@@ -49,6 +49,8 @@ class CoverageTerm:
         Why it was not answered; the counts are then 0 and say nothing.
     notes : str
         What was left out of it, and the like.
+    compiled : str
+        The query as it was read.
     relatives : tuple of (str, int)
         Forms other than the words as written, with the documents that hold each.
     bits : int
@@ -71,6 +73,7 @@ class CoverageTerm:
     duplicate_of: str = ""
     error: str = ""
     notes: str = ""
+    compiled: str = ""
     relatives: tuple[tuple[str, int], ...] = ()
     bits: int = field(default=0, repr=False)
 
@@ -207,12 +210,7 @@ def coverage(
         note = "The last pass left no document in the index, so nothing can match."
         return replace(result, status=Status.CORPUS_EMPTY, notes=(note,))
     scope = resolve(connection, under)
-    universe = read_universe(
-        connection,
-        under,
-        generation=completeness.generation,
-        last_completed=completeness.last_completed,
-    )
+    universe = read_universe(connection, under)
     parsed = [_parse(entry.term) for entry in listed]
     first: dict[str, int] = {}
     for number, query in enumerate(parsed):
@@ -220,7 +218,7 @@ def coverage(
             first.setdefault(query.compiled, number)
     distinct = [query for query in (parsed[n] for n in first.values()) if _is_parsed(query)]
     postings = Postings(connection, scope)
-    sets = match_queries(postings, lexicon.get(connection, completeness), distinct)
+    sets = match_queries(postings, lexicon.get(completeness), distinct)
     places = universe.places()
     answers: dict[str, CoverageTerm] = {}
     for compiled, found in zip(first, sets, strict=True):
@@ -238,6 +236,7 @@ def coverage(
                 term=name,
                 label=label,
                 group=group,
+                compiled=query.compiled,
                 duplicate_of="" if earlier == number else printable(listed[earlier].term),
                 notes=_notes(query),
             )
@@ -362,7 +361,7 @@ def _list_notes(result: CoverageResult, scope: str) -> list[str]:
     if gained:
         notes.append(
             f"{counted(len(gained), 'term')} found in related forms only, never as written: "
-            f"{_named(gained)}; .stem_gain lists the forms."
+            f"{_named(gained)}; the stem gain lists the forms."
         )
     return notes
 

@@ -90,10 +90,11 @@ class MatchSet:
 
     def _join(self, operator: str, other: MatchSet, bits: int) -> Self:
         mine, theirs = self.universe, other.universe
-        if (mine.generation, mine.last_completed) != (theirs.generation, theirs.last_completed):
+        if self.completeness.state != other.completeness.state:
             raise QueryError(
-                f"these sets are of different states of the index (generation {mine.generation} "
-                f"and {theirs.generation}); ask for both again"
+                "these sets are of different states of the index (generation "
+                f"{self.completeness.generation} and {other.completeness.generation}); ask for "
+                "both again"
             )
         if mine.under != theirs.under or len(mine) != len(theirs):
             raise QueryError(
@@ -118,10 +119,19 @@ class MatchSet:
     @property
     def expression(self) -> str:
         """The expression on one line, without counts."""
+        return self._on_one_line("query")
+
+    @property
+    def compiled_expression(self) -> str:
+        """The same with every query as it was read."""
+        return self._on_one_line("compiled")
+
+    def _on_one_line(self, leaf: str) -> str:
         if not self.operator:
-            return f"[{self.query}]"
+            return f"[{getattr(self, leaf)}]"
         shown = [
-            part.expression if not part._joins else f"({part.expression})" for part in self.parts
+            f"({part._on_one_line(leaf)})" if part._joins else part._on_one_line(leaf)
+            for part in self.parts
         ]
         if self.operator == "~":
             return f"~{shown[0]}"

@@ -156,15 +156,7 @@ class Snapshots:
         with self._guard, self._reader.snapshot() as connection:
             completeness = read_completeness(connection)
             _require_documents(completeness)
-            # A reset starts the generations again, so the number alone is not the state.
-            state = (
-                completeness.generation,
-                completeness.documents,
-                completeness.chunks,
-                completeness.last_completed,
-                connection.pragma("schema_version"),
-                os.getpid(),
-            )
+            state = (completeness.state, os.getpid())
             if state != self._state or self._place is None or not self._place.path.is_dir():
                 self._forget()
                 self._place = PrivateDirectory(*parents(self._reader.files.directory))

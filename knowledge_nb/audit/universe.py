@@ -38,15 +38,11 @@ class Universe:
         The folder asked for; "" for the whole corpus.
     known : bool
         False where no indexed document lies under that folder.
-    generation : int
-        Of the state it was read from.
     """
 
     members: tuple[Member, ...]
     under: str = ""
     known: bool = True
-    generation: int = 0
-    last_completed: str = ""
 
     def __len__(self) -> int:
         return len(self.members)
@@ -65,16 +61,14 @@ class Universe:
         return [self.members[place] for place in places(bits)]
 
 
-def read_universe(
-    connection: apsw.Connection, under: str, *, generation: int = 0, last_completed: str = ""
-) -> Universe:
+def read_universe(connection: apsw.Connection, under: str) -> Universe:
     """Read the documents below a folder, in the caller's read transaction."""
     scope = resolve(connection, under)
     allowed = None if scope.documents is None else frozenset(scope.documents)
     members = tuple(
         Member(*row) for row in rows(connection, _DOCUMENTS) if allowed is None or row[1] in allowed
     )
-    return Universe(members, scope.folder, not scope.unknown, generation, last_completed)
+    return Universe(members, scope.folder, not scope.unknown)
 
 
 def to_bits(documents: Iterable[int], places: dict[int, int]) -> int:

@@ -128,16 +128,11 @@ def match_set_of(core: Core, kind: type[Set], query: str, *, under: str = "") ->
             status = Status.QUERY_EMPTY
             notes = ["Nothing of the query can be searched. Name a word of two letters or more."]
         scope = resolve(connection, printable(under))
-        universe = read_universe(
-            connection,
-            printable(under),
-            generation=completeness.generation,
-            last_completed=completeness.last_completed,
-        )
+        universe = read_universe(connection, printable(under))
         bits = 0
         if status is Status.OK:
             postings = Postings(connection, scope)
-            lexicon = core.lexicon().get(connection, completeness)
+            lexicon = core.lexicon().get(completeness)
             (found,) = match_queries(postings, lexicon, [parsed])
             bits = to_bits(found.documents, universe.places())
             dropped = ", ".join(f"`{term}` ({reason})" for term, reason in parsed.dropped)
@@ -188,4 +183,4 @@ def corpus_of(core: Core) -> tuple[Corpus, Completeness]:
     if not core.reader.is_built():
         return Corpus({}, 0), Completeness()
     with _state(core) as (connection, completeness):
-        return read_corpus(connection), completeness
+        return read_corpus(connection, completeness.store_id), completeness

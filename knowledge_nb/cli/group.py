@@ -42,7 +42,9 @@ EXIT_STATUSES = f"""\b
 Exit statuses:
     0  an answer was given; a complete answer may well be empty
     {NEGATIVE}  the answer is no: `match --exit-code` found no document, or `index`
-       finished while documents are stale or without a vector, or `run` degraded
+       finished while documents are stale or without a vector, or `run` degraded,
+       `audit` or `saved --exit-code` found a difference, `coverage --exit-code`
+       a term without a document, `verify-export` that the answer is not the same
     {REFUSED}  the request was refused: options, query, settings, a name that the
        index does not hold, `reset` without --force
     {NO_ANSWER}  no answer can be given: nothing indexed yet, an empty corpus, or
@@ -66,6 +68,10 @@ VERBS = {
     "rm": "knowledge_nb.cli.verbs_index:rm",
     "reset": "knowledge_nb.cli.verbs_index:reset",
     "demo": "knowledge_nb.cli.verbs_demo:demo",
+    "audit": "knowledge_nb.cli.verbs_audit:audit",
+    "coverage": "knowledge_nb.cli.verbs_audit:coverage",
+    "saved": "knowledge_nb.cli.verbs_saved:saved",
+    "verify-export": "knowledge_nb.cli.verbs_saved:verify_export",
     "run": "knowledge_nb.cli.verbs_evaluation:run",
     "eval": "knowledge_nb.cli.verbs_evaluation:evaluate",
     "compare": "knowledge_nb.cli.verbs_evaluation:compare",

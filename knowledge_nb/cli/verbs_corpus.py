@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knowledge_nb.cli.export_options import ExportTo, export_options, write_export
 from knowledge_nb.cli.group import App, pass_app
-from knowledge_nb.cli.options import csv_option, json_option, refuse_together
+from knowledge_nb.cli.options import json_option, refuse_together
 from knowledge_nb.cli.output import (
     clean,
     clean_line,
@@ -17,8 +18,6 @@ from knowledge_nb.cli.output import (
     say,
     size,
     table,
-    warn,
-    write_csv,
     write_json,
 )
 from knowledge_nb.errors import CorpusEmptyError, IndexNotBuiltError
@@ -26,8 +25,6 @@ from knowledge_nb.records import Completeness, Status
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
-
-DOCUMENT_COLUMNS = ("path", "chunks", "bytes", "modified", "indexed", "stale_reason")
 
 
 @click.command()
@@ -56,13 +53,13 @@ def show(app: App, target: str, around: int) -> None:
 
 @click.command()
 @json_option
-@csv_option
+@export_options
 @pass_app
-def sources(app: App, as_json: bool, csv_file: str | None) -> None:
+def sources(app: App, as_json: bool, to: ExportTo) -> None:
     """List every indexed document."""
-    refuse_together(json=as_json, csv=csv_file)
+    refuse_together(json=as_json, **to.named())
     with app.core() as core:
-        for_programs = as_json or csv_file is not None
+        for_programs = as_json or bool(to)
         tier = core.tier()
         if not for_programs:
             say(tier)
@@ -79,11 +76,12 @@ def sources(app: App, as_json: bool, csv_file: str | None) -> None:
                 "results": [asdict(document) for document in documents],
             }
         )
-    elif csv_file is not None:
-        rows = [tuple(getattr(d, name) for name in DOCUMENT_COLUMNS) for d in documents]
-        write_csv(csv_file, DOCUMENT_COLUMNS, rows, store=core.files)
-        if csv_file != "-":
-            warn(f"knowledge: {len(rows):,} documents written to {csv_file}")
+    elif to:
+        from knowledge_nb.export.question import SourcesAnswer
+        from knowledge_nb.export.tables import records_table
+
+        answer = SourcesAnswer(completeness, tier)
+        write_export(core, to, answer, records_table("sources", documents), "documents")
     else:
         click.echo()
         table(

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from knowledge_nb.cli.export_options import ExportTo, export_options, write_export
 from knowledge_nb.cli.group import NEGATIVE, App, pass_app
 from knowledge_nb.cli.options import (
     all_option,
-    csv_option,
     json_option,
     limit_option,
     refuse_together,
@@ -29,14 +29,12 @@ from knowledge_nb.cli.output import (
     title,
     warn,
     write_bytes,
-    write_csv,
     write_json,
 )
 from knowledge_nb.errors import QueryError
 from knowledge_nb.records import DocumentMatch, EnumerateResult, Status, TermReport
 from knowledge_nb.refusals import require_answer
 
-COLUMNS = ("path", "citation", "body_matches", "heading_matches", "chunks")
 RELATED_SHOWN = 8
 
 
@@ -83,7 +81,7 @@ class QueryCommand(click.Command):
 @click.option("--explain", is_flag=True, help="Also how the query was read, and every form found.")
 @click.option("--exit-code", is_flag=True, help=f"Exit status {NEGATIVE} if no document matches.")
 @json_option
-@csv_option
+@export_options
 @pass_app
 def match(
     app: App,
@@ -99,7 +97,7 @@ def match(
     explain: bool,
     exit_code: bool,
     as_json: bool,
-    csv_file: str | None,
+    to: ExportTo,
 ) -> None:
     """List every document that holds all the words of QUERY.
 
@@ -111,13 +109,13 @@ def match(
       knowledge match retention -draft
       knowledge match '"duty keeper" heading:alarm'
     """
-    refuse_together(count=count, paths_only=paths_only, explain=explain, json=as_json, csv=csv_file)
+    refuse_together(count=count, paths_only=paths_only, explain=explain, json=as_json, **to.named())
     refuse_together(limit=limit, all=everything)
-    refuse_together(csv=csv_file, limit=limit)
+    refuse_together(**to.named(), limit=limit)
     refuse_together(count=count, limit=limit)
     if nul and not paths_only:
         raise click.UsageError("-0 ends paths with NUL; it needs --paths-only.")
-    for_programs = bool(as_json or csv_file is not None or paths_only or count)
+    for_programs = bool(as_json or to or paths_only or count)
     with app.core() as core:
         result = core.enumerate(
             one_query(query),
@@ -137,13 +135,13 @@ def match(
         require_answer(result)
         if count:
             write_bytes(f"{result.matched}\n")
-        elif csv_file is None:
+        elif not to:
             _write_paths(result, "\0" if nul else "\n")
         else:
-            write_csv(csv_file, COLUMNS, [_row(row) for row in result.matches], store=core.files)
-            if csv_file != "-":
-                warn(f"knowledge: {result.matched:,} documents written to {csv_file}")
-        _say_what_matters(result, to_file=csv_file is not None)
+            from knowledge_nb.export.tables import records_table
+
+            write_export(core, to, result, records_table("enumerate", result.matches), "documents")
+        _say_what_matters(result, to_file=bool(to))
     if exit_code and not result.matched:
         click.get_current_context().exit(NEGATIVE)
 
@@ -185,10 +183,6 @@ def _write_paths(result: EnumerateResult, end: str) -> None:
             click.echo(clean_line(path))
     else:
         write_bytes("".join(path + end for path in paths))
-
-
-def _row(row: Any) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for name in COLUMNS)
 
 
 def _record(result: EnumerateResult) -> dict[str, Any]:

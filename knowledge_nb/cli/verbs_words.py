@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import click
 
+from knowledge_nb.cli.export_options import ExportTo, export_options, write_export
 from knowledge_nb.cli.group import App, pass_app
 from knowledge_nb.cli.options import (
     all_option,
-    csv_option,
     json_option,
     limit_option,
     refuse_together,
@@ -21,14 +21,10 @@ from knowledge_nb.cli.output import (
     notes,
     say,
     table,
-    warn,
-    write_csv,
     write_json,
 )
 from knowledge_nb.records import VocabularyResult
 from knowledge_nb.refusals import require_answer
-
-COLUMNS = ("word", "stem", "documents", "documents_any_form", "occurrences")
 
 
 @click.command()
@@ -37,7 +33,7 @@ COLUMNS = ("word", "stem", "documents", "documents_any_form", "occurrences")
 @limit_option
 @all_option
 @json_option
-@csv_option
+@export_options
 @pass_app
 def words(
     app: App,
@@ -46,16 +42,16 @@ def words(
     limit: int | None,
     everything: bool,
     as_json: bool,
-    csv_file: str | None,
+    to: ExportTo,
 ) -> None:
     """List the words of the corpus as they are written, most documents first.
 
     PATTERN is a regular expression that a word must hold: knowledge words '^cali'
     """
-    refuse_together(json=as_json, csv=csv_file)
+    refuse_together(json=as_json, **to.named())
     refuse_together(limit=limit, all=everything)
-    refuse_together(csv=csv_file, limit=limit)
-    for_programs = as_json or csv_file is not None
+    refuse_together(**to.named(), limit=limit)
+    for_programs = as_json or bool(to)
     with app.core() as core:
         result = core.vocabulary(
             pattern, prefix=prefix, limit=rows_wanted(limit, everything, for_programs)
@@ -64,13 +60,12 @@ def words(
         render(result)
         return
     require_answer(result)
-    if csv_file is None:
+    if not to:
         write_json(_record(result))
         return
-    rows = [tuple(getattr(word, name) for name in COLUMNS) for word in result.words]
-    write_csv(csv_file, COLUMNS, rows, store=core.files)
-    if csv_file != "-":
-        warn(f"knowledge: {len(rows):,} words written to {csv_file}")
+    from knowledge_nb.export.tables import records_table
+
+    write_export(core, to, result, records_table("vocabulary", result.words), "words")
 
 
 def _record(result: VocabularyResult) -> dict[str, object]:

@@ -162,16 +162,17 @@ class Target:
 
     Raises
     ------
+    ExportError
+        It is a directory, a device or a pipe, or lies in a store's own directory.
     ExportTargetError
-        It is a directory, a device or a pipe, lies in a store's own directory, or its folder is
-        missing.
+        It cannot be looked at, or is read-only.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.final = Path(os.path.realpath(path))
         if os.path.lexists(self.final.parent / DATABASE_NAME):
-            raise ExportTargetError(f"{path} lies in a store's own directory; name another place")
+            raise ExportError(f"{path} lies in the store's own directory; name another place")
         try:
             found = os.stat(self.final)
         except FileNotFoundError:
@@ -180,9 +181,9 @@ class Target:
             raise ExportTargetError(f"cannot write {path}: {error.strerror}") from error
         else:
             if stat.S_ISDIR(found.st_mode):
-                raise ExportTargetError(f"{path} is a directory; name a file in it")
+                raise ExportError(f"{path} is a directory; name a file in it")
             if not stat.S_ISREG(found.st_mode):
-                raise ExportTargetError(f"{path} is no regular file; name a file")
+                raise ExportError(f"{path} is no regular file; name a file")
             # By the mode, since the superuser may write anywhere and would overwrite it unseen.
             if not found.st_mode & 0o222:
                 raise ExportTargetError(f"{path} is read-only; nothing was written")

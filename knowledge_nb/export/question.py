@@ -117,7 +117,7 @@ def question_of(result: Any, table: Table) -> Question:
             "match_set",
             {"expression": result.question(), "under": result.under},
             result.expression,
-            result.compiled,
+            result.compiled_expression,
             {"matched": result.matched, "documents": len(result.universe)},
             (result.tree(), *result.notes),
             result.tier,
@@ -222,6 +222,7 @@ def _coverage(result: CoverageResult, table: Table) -> Question:
     return Question(
         "coverage",
         arguments,
+        compiled="\n".join(row.compiled for row in result.rows),
         totals=totals,
         notes=result.notes,
         tier=result.tier,

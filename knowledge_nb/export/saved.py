@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowledge_nb.audit import verbs
-from knowledge_nb.audit.changes import ADDED, KEPT, REMOVED, cause, from_plain
+from knowledge_nb.audit.changes import ADDED, KEPT, REMOVED, Then
 from knowledge_nb.audit.table import Table, Type
 from knowledge_nb.errors import ConfigurationError, ExportError, NotFoundError, StoreAccessError
 from knowledge_nb.export.files import Target, fill_json
@@ -50,8 +50,7 @@ class SavedSet:
     saved: str
     generation: int
     question: dict[str, Any] = field(repr=False)
-    documents: dict[str, Any] = field(repr=False)
-    last_document_id: int = 0
+    then: Then = field(repr=False)
     statement: str = ""
 
 
@@ -132,6 +131,7 @@ def save(core: Core, name: str, result: Any, table: Table, *, overwrite: bool = 
         "paths": list(paths),
         "documents": corpus.noted(paths),
         "last_document_id": corpus.last_id,
+        "store_id": corpus.store_id,
     }
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -187,11 +187,10 @@ def saved_diff(core: Core, name: str) -> SavedDiff:
         now = {path for path in held.paths if path in corpus.documents}
         notes = ("Its question is not known, so only documents that are gone are told.",)
     then = set(held.paths)
-    noted = from_plain(held.documents)
     changes = []
     for change, paths in ((ADDED, now - then), (REMOVED, then - now), (KEPT, now & then)):
         for path in sorted(paths):
-            why = cause(path, change, noted, held.last_document_id, corpus)
+            why = held.then.cause(path, change, corpus)
             changes.append((path, change, why))
     return SavedDiff(
         held, tuple(changes), ask is not None, core.tier(known), notes, completeness=known
@@ -233,17 +232,19 @@ def _read(file: Path) -> SavedSet:
         raise StoreAccessError(f"cannot read the saved set {file}: {error}") from error
     if not isinstance(record, dict) or record.get("saved_version") != SAVED_VERSION:
         raise StoreAccessError(f"{file} is no saved set of this release")
-    return SavedSet(
-        record["name"],
-        tuple(record["paths"]),
-        record["query"],
-        record["saved"],
-        int(record["generation"]),
-        record["question"],
-        record["documents"],
-        int(record["last_document_id"]),
-        record["completeness_statement"],
-    )
+    try:
+        return SavedSet(
+            record["name"],
+            tuple(record["paths"]),
+            record["query"],
+            record["saved"],
+            int(record["generation"]),
+            record["question"],
+            Then.of(record),
+            record["completeness_statement"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreAccessError(f"{file} is no whole saved set: {error!r}") from error
 
 
 def _unknown(file: Path) -> NotFoundError:

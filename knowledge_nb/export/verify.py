@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowledge_nb.audit import coverage_tables, verbs
-from knowledge_nb.audit.changes import ADDED, REMOVED, Corpus, cause, from_plain
+from knowledge_nb.audit.changes import ADDED, REMOVED, Corpus, Then
 from knowledge_nb.audit.match_set import MatchSet
 from knowledge_nb.audit.snapshot import Snapshots
 from knowledge_nb.audit.sql import run_sql
@@ -190,9 +190,10 @@ def _compare(
     both = [name for name in columns if name in table.columns]
     before = _by_key(list(columns), held, both)
     after = _by_key(list(table.columns), cells.plain_rows(table), both)
-    then = from_plain(meta["documents"])
-    last = int(meta.get("last_document_id") or 0)
-    known = meta.get("last_document_id") is not None
+    try:
+        then = Then.of(meta) if meta["last_document_id"] is not None else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise ExportError(f"the side file does not note the documents: {error!r}") from error
     found = []
     for key in dict.fromkeys([*before, *after]):
         if before.get(key) == after.get(key):
@@ -201,8 +202,8 @@ def _compare(
         values = (after.get(key) or before.get(key) or [{}])[0]
         path = str(values.get("path", ""))
         why = ""
-        if known and path:
-            why = cause(path, change, then, last, corpus)
+        if then is not None and path:
+            why = then.cause(path, change, corpus)
         if change == CHANGED:
             cells_ = _differing(before[key], after[key])
             why = f"{why}; other {cells_}" if why else f"other {cells_}"

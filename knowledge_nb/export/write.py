@@ -135,7 +135,6 @@ def _meta(
     return {
         "meta_version": META_VERSION,
         "exported": utc_now(),
-        "question": {"verb": question.verb, "arguments": question.arguments},
         "query": question.query,
         "compiled": question.compiled,
         "totals": {
@@ -150,8 +149,10 @@ def _meta(
         "columns": table.columns,
         "rows": {"count": len(rows), "sha256": cells.rows_hash(table.columns, rows)},
         "file": {"sha256": hashlib.sha256(written.read_bytes()).hexdigest()},
+        "question": {"verb": question.verb, "arguments": question.arguments},
         "documents": documents,
         "last_document_id": corpus.last_id if corpus is not None else None,
+        "store_id": corpus.store_id if corpus is not None else None,
         "versions": {
             "knowledge_nb": _version("knowledge-nb"),
             "sqlite": apsw.sqlite_lib_version(),

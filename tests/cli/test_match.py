@@ -224,7 +224,7 @@ def test_csv_is_written_whole_beside_and_renamed(ask: Run, tmp_path: Path) -> No
     assert lines[-1] == ""
     assert len(lines) - 2 == int(ask("match", "ice", "--count").out)
     assert f"{len(lines) - 2} documents written to out.csv" in done.err
-    assert [file.name for file in tmp_path.iterdir()] == ["out.csv"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.csv", "out.csv.meta.json"]
 
 
 def test_csv_keeps_every_character_of_a_path(run: Run, tmp_path: Path) -> None:
@@ -234,11 +234,16 @@ def test_csv_keeps_every_character_of_a_path(run: Run, tmp_path: Path) -> None:
     for name in names:
         (tmp_path / "odd" / name).write_text("kestrel\n")
     assert run("index", "odd").status == 0
-    assert run("match", "kestrel", "--csv", "out.csv").status == 0
+    assert run("match", "kestrel", "--csv", "out.csv", "--keep-formulas").status == 0
     with open(tmp_path / "out.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert sorted(row["path"] for row in rows) == sorted(names)
     assert all(row["citation"] == row["path"] + "#0" for row in rows)
+    guarded = run("match", "kestrel", "--csv", "out.csv")
+    assert "4 cells guarded from spreadsheets" in guarded.err
+    with open(tmp_path / "out.csv", newline="", encoding="utf-8") as file:
+        paths = {row["path"] for row in csv.DictReader(file)}
+    assert {"'-draft.md", "'=1+1.md", "a#1.md"} <= paths
 
 
 def test_a_csv_file_survives_a_failed_export(ask: Run, run: Run, tmp_path: Path) -> None:
