@@ -47,6 +47,8 @@ class Completeness:
         UTC time at which a pass began that did not complete; "" when there is none.
     base : str
         The pinned corpus base; "" before the first pass.
+    store_id : str
+        Drawn anew whenever the tables are made: a reset starts the generations again.
     """
 
     documents: int = 0
@@ -59,6 +61,12 @@ class Completeness:
     last_completed: str = ""
     unfinished_since: str = ""
     base: str = ""
+    store_id: str = ""
+
+    @property
+    def state(self) -> tuple[str, int, str]:
+        """What tells this committed state from any other; what is kept of a state is kept by it."""
+        return (self.store_id, self.generation, self.last_completed)
 
     @property
     def built(self) -> bool:

@@ -103,7 +103,7 @@ def enumerate_documents(
     if not parsed.terms:
         return _no_answer(result, Status.QUERY_EMPTY)
     postings = Postings(connection, resolve(connection, result.under))
-    known = lexicon.get(connection, completeness)
+    known = lexicon.get(completeness)
     with step("match"):
         matches = TermMatcher(postings, known).match(parsed.terms)
     with step("documents"):

@@ -137,7 +137,7 @@ def kwic(
     lines: list[KwicLine] = []
     matched = 0
     if asked.status is Status.OK and asked.matches:
-        known = lexicon.get(connection, completeness)
+        known = lexicon.get(completeness)
         for line in _places(connection, asked, known, width):
             matched += 1
             if limit is None or len(lines) < limit:

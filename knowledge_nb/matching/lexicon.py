@@ -139,27 +139,16 @@ class LexiconCache:
         self._state: Sequence[object] = ()
         self._lexicon: Lexicon | None = None
 
-    def get(self, connection: apsw.Connection, completeness: Completeness) -> Lexicon:
-        """Return the lexicon of the state that `connection`'s transaction sees; reads no word yet.
+    def get(self, completeness: Completeness) -> Lexicon:
+        """Return the lexicon of a committed state; reads no word yet.
 
         Parameters
         ----------
-        connection : apsw.Connection
-            In a read transaction.
         completeness : Completeness
-            Read in the same transaction.
+            Read in the caller's read transaction.
         """
-        # A reset starts the generations again, so the number alone is not the state.
-        state = (
-            completeness.generation,
-            completeness.documents,
-            completeness.chunks,
-            completeness.last_completed,
-            completeness.unfinished_since,
-            connection.pragma("schema_version"),
-        )
         with self._guard:
-            if self._lexicon is None or self._state != state:
+            if self._lexicon is None or self._state != completeness.state:
                 self._lexicon = Lexicon()
-                self._state = state
+                self._state = completeness.state
             return self._lexicon

@@ -66,7 +66,7 @@ def vocabulary(
         return _no_answer(result, Status.INDEX_NOT_BUILT)
     if not completeness.documents:
         return _no_answer(result, Status.CORPUS_EMPTY)
-    every = lexicon.get(connection, completeness).counted(connection)
+    every = lexicon.get(completeness).counted(connection)
     found: Sequence[Word] = every
     if beginning:
         found = [word for word in found if word.word.startswith(beginning)]

@@ -20,7 +20,6 @@ from knowledge_nb.retrieval.under import Under
 from knowledge_nb.store import vectors as stored
 from knowledge_nb.store.connection import Reader
 from knowledge_nb.store.format import read_meta
-from knowledge_nb.store.sql import value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,9 +34,8 @@ _UNIT_ROUNDOFF: Final = 2.0**-24
 _SLACK: Final = 16  # more neighbours asked for, to see whether the cut falls between near ties
 _ROWS_AT_ONCE: Final = 4096
 
-_SCHEMA = "PRAGMA schema_version"
 
-State = tuple[int, str, str]
+State = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,10 +266,10 @@ def _hold(connection: apsw.Connection) -> _Held:
 
 
 def _state(connection: apsw.Connection) -> State:
-    # A reset starts the generations again, but on tables that were made anew.
+    # As `Completeness.state`, without the counts that a search has read already.
     meta = read_meta(connection)
     return (
-        int(value(connection, _SCHEMA)),
+        meta.get("store_id", ""),
         meta.get("generation", ""),
         meta.get("pass_completed", ""),
     )

@@ -53,6 +53,7 @@ def stopping(when: Callable[[], bool]) -> Iterator[None]:
 class Connection(apsw.Connection):
     """An apsw connection that stops on Ctrl-C and at a deadline (`time.monotonic()` seconds)."""
 
+    file: tuple[int, int] | None = None  # device and inode of the database, as it was opened
     deadline: float | None = None
     deadline_passed: bool = False
 
@@ -93,7 +94,9 @@ EVERY_CONNECTION: tuple[Callable[[Connection], None], ...] = (
 
 def _open(files: StoreFiles, flags: int) -> Connection:
     files.refuse_symlinks()
+    file = files.inode()
     connection = Connection(str(files.database), flags=flags)
+    connection.file = file
     try:
         for practice in EVERY_CONNECTION:
             practice(connection)
@@ -143,6 +146,7 @@ class Reader:
         self._guard = threading.Lock()
         self._idle: list[tuple[float, Connection]] = []
         self._owner = os.getpid()
+        self._file: tuple[int, int] | None = None  # the file that the idle connections are on
 
     @property
     def files(self) -> StoreFiles:
@@ -155,7 +159,7 @@ class Reader:
             return False
         with self._guard:
             # An idle connection passed the gate, and no verb takes the schema away for good.
-            if self._idle and os.getpid() == self._owner:
+            if self._idle and os.getpid() == self._owner and self._file == self._files.inode():
                 return True
         with translated(str(self._files.database)):
             connection = _open(self._files, apsw.SQLITE_OPEN_READONLY)
@@ -200,6 +204,11 @@ class Reader:
             if os.getpid() != self._owner:
                 _inherited.extend(connection for _, connection in self._idle)
                 self._idle, self._owner = [], os.getpid()
+            file = self._files.inode()
+            if file != self._file:
+                # The store was removed or replaced: these would answer from the old file.
+                stale += [connection for _, connection in self._idle]
+                self._idle, self._file = [], file
             oldest = time.monotonic() - MAX_IDLE_SECONDS
             while self._idle and self._idle[0][0] < oldest:
                 stale.append(self._idle.pop(0)[1])
@@ -221,7 +230,8 @@ class Reader:
 
     def _give_back(self, connection: Connection, *, keep: bool) -> None:
         with self._guard:
-            if keep and len(self._idle) < MAX_IDLE_CONNECTIONS:
+            same = connection.file == self._file
+            if keep and same and len(self._idle) < MAX_IDLE_CONNECTIONS:
                 self._idle.append((time.monotonic(), connection))
                 return
         connection.close()

@@ -79,6 +79,14 @@ class StoreFiles:
                 return True
         return False
 
+    def inode(self) -> tuple[int, int] | None:
+        """Device and inode of the database; None where there is none."""
+        try:
+            status = os.lstat(self.database)
+        except OSError:
+            return None
+        return (status.st_dev, status.st_ino)
+
     def refuse_symlinks(self) -> None:
         """Refuse a symlink or a non-file at any of the three SQLite paths.
 

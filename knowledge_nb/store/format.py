@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
+import uuid
 from importlib.resources import files as package_files
 
 import apsw
@@ -44,6 +45,7 @@ def create_schema(connection: apsw.Connection) -> None:
         connection,
         format_version=str(FORMAT_VERSION),
         generation="0",
+        store_id=uuid.uuid4().hex,
         unicode_version=unicodedata.unidata_version,
         sqlite_version=apsw.sqlite_lib_version(),
     )

@@ -39,6 +39,7 @@ def read_completeness(connection: apsw.Connection) -> Completeness:
         last_completed=meta.get("pass_completed", ""),
         unfinished_since=meta.get("pass_started", ""),
         base=meta.get("base", ""),
+        store_id=meta.get("store_id", ""),
     )
 
 

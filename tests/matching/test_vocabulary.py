@@ -235,7 +235,7 @@ def test_the_words_are_kept_until_the_index_changes(corpus: Corpus) -> None:
 
     def read() -> None:
         with corpus.snapshot() as connection:
-            lexicon = cache.get(connection, read_completeness(connection))
+            lexicon = cache.get(read_completeness(connection))
             lexicon.words(connection)
             seen.append((lexicon, lexicon.counted(connection)))
 

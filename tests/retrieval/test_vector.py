@@ -16,6 +16,7 @@ from knowledge_nb.retrieval.vector import VectorMemory, VectorRanking
 from knowledge_nb.store import vectors as stored
 from knowledge_nb.store.connection import Reader, Writer
 from knowledge_nb.store.files import StoreFiles
+from knowledge_nb.store.format import create_schema, drop_everything
 from tests.retrieval.conftest import fill, put_vectors
 
 Vectors = dict[int, Any]
@@ -216,8 +217,8 @@ def test_memory_and_a_reset(files: StoreFiles, reader: Reader) -> None:
     for made in (first, second):
         with writing(files) as writer:
             with writer.transaction() as connection:
-                stored.drop(connection)
-                connection.execute("DELETE FROM meta WHERE key = 'generation'")
+                drop_everything(connection)
+                create_schema(connection)
             put_vectors(writer, {1: made})
         for _ in range(3):
             with reader.snapshot() as connection:
