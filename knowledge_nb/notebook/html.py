@@ -22,7 +22,7 @@ DIM = "var(--jp-content-font-color2, var(--vscode-descriptionForeground, inherit
 LINE = "var(--jp-border-color1, rgba(128, 128, 128, 0.45))"
 FAINT = "rgba(128, 128, 128, 0.10)"
 MONO = "var(--jp-code-font-family, monospace)"
-MARK = "background: rgba(255, 193, 7, 0.38); color: inherit; border-radius: 2px; padding: 0 1px"
+MARK = f"background: rgba(255, 193, 7, 0.38); color: {TEXT}; border-radius: 2px; padding: 0 1px"
 TONES = {
     "plain": "rgba(128, 128, 128, 0.55)",
     "good": "rgba(46, 160, 67, 0.9)",

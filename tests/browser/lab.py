@@ -133,6 +133,7 @@ def voila(home: Path, root: Path) -> Server:
             *("--ServerApp.ip=127.0.0.1", "--ServerApp.port={port}", "--ServerApp.port_retries=0"),
             *("--IdentityProvider.token={token}", "--ServerApp.root_dir={root}"),
             "--ServerApp.jpserver_extensions=voila.server_extension=True",
+            "--ServerApp.tornado_settings=mathjax_url=/no-mathjax.js",
         ],
         home,
         root,
@@ -162,6 +163,10 @@ class Notebook:
         write_notebook(self.server.root / name, cells)
         self.page.goto(f"{self.server.url}/doc/tree/{name}?token={self.server.token}")
         # Run All before the status bar says so is silently lost.
+        self.ready()
+
+    def ready(self) -> None:
+        """Wait until the status bar says that the kernel is idle."""
         self.page.get_by_text(READY).first.wait_for(timeout=60_000)
 
     def command(self, name: str) -> None:
@@ -185,7 +190,7 @@ class Notebook:
             }""",
             timeout=60_000,
         )
-        self.page.get_by_text(READY).first.wait_for(timeout=60_000)
+        self.ready()
 
     def outputs(self) -> str:
         """Text of all outputs."""

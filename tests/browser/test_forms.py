@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.browser.lab import Notebook
 from tests.notebook import hostile
 
@@ -77,11 +75,15 @@ def test_keyboard_alone(notebook: Notebook) -> None:
         page.keyboard.press("Tab")
         reached.append(
             page.evaluate(
-                "() => document.activeElement.title || document.activeElement.textContent"
+                """() => {
+                    const at = document.activeElement;
+                    const label = at.labels && at.labels[0];
+                    return label ? label.textContent : at.title || at.textContent;
+                }"""
             )
         )
     seen = " ".join(reached)
-    for name in ("Search (Enter", "Hits wanted", "rank by", "below this folder", "backup.md#1"):
+    for name in ("Search (Enter", "Hits", "Ranked by", "Folder", "backup.md#1"):
         assert name in seen
     page.get_by_role("button", name="policies/backup.md#1").focus()
     page.keyboard.press("Enter")
@@ -122,10 +124,12 @@ def test_tabs_an_error_and_on(dark_notebook: Notebook) -> None:
     assert wide(page) == 0
 
     page.get_by_role("tab", name="Index").click()
-    page.get_by_text("Covers 72 indexed documents").wait_for()
+    page.get_by_text("Covers 72 indexed documents").locator("visible=true").first.wait_for()
     page.get_by_role("tab", name="Doctor").click()
     page.get_by_role("button", name="Run the checks").click()
-    page.get_by_text("not run").or_(page.get_by_text("pass")).first.wait_for()
+    page.get_by_text("files changed").or_(page.get_by_text("not run")).locator(
+        "visible=true"
+    ).first.wait_for()
     assert wide(page) == 0
 
 
@@ -196,7 +200,7 @@ def test_a_cell_run_five_times_and_shown_twice(notebook: Notebook) -> None:
     assert page.get_by_label("Query").count() == 2
     page.get_by_label("Query").first.fill("backup")
     page.get_by_role("button", name="Search").first.click()
-    page.get_by_text("20 hits").nth(1).wait_for()
+    page.get_by_text("hits for backup").nth(1).wait_for()
     page.get_by_label("Query").nth(1).fill("freezer door")
     page.get_by_label("Query").nth(1).press("Enter")
     page.get_by_text("hits for freezer door").nth(1).wait_for()
@@ -210,14 +214,9 @@ def test_a_cell_run_five_times_and_shown_twice(notebook: Notebook) -> None:
     page.get_by_text("asked ['backup', 'freezer door']").wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_in_a_hostile_document_runs(
-    notebook: Notebook, theme: str, request: pytest.FixtureRequest
-) -> None:
-    """Shown in frames, rows, texts and errors, no script ran, no style applied, no link is there."""
+def test_nothing_in_a_hostile_document_runs(notebook: Notebook) -> None:
+    """In frames, rows, texts and errors: no script ran, no style applied, no link is there."""
     page = notebook.page
-    if theme == "dark":
-        pytest.skip("the same code in either theme")
     hostile.write(notebook.server.root / "tricks")
     notebook.open(
         "tricks.ipynb",
@@ -233,8 +232,9 @@ def test_nothing_in_a_hostile_document_runs(
         ],
     )
     notebook.run_all()
-    for summary in page.locator(".jp-OutputArea-output details:not([open]) > summary").all():
-        summary.click()
+    page.evaluate(
+        "() => document.querySelectorAll('details').forEach(each => { each.open = true })"
+    )
     rows = page.get_by_role("button", name=".md#")
     for at in range(rows.count()):
         rows.nth(at).click()
@@ -248,7 +248,7 @@ def test_nothing_in_a_hostile_document_runs(
     for name in ("script", "img", "svg", "iframe", "style", "link", "a", "mjx-container", "form"):
         assert inside.locator(name).count() == 0, name
     assert page.locator(".jp-OutputArea-output mjx-container").count() == 0
-    assert page.locator("body").is_visible()
+    assert page.evaluate("() => getComputedStyle(document.body).display") != "none"
     assert "⟨U+202E⟩" in notebook.outputs()
     assert "\u202e" not in notebook.outputs()
     assert "<script>" in notebook.outputs()
