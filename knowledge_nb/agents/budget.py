@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CHARACTERS_A_TOKEN: Final = 4
 SHARE_OF_A_SET: Final = 4  # one part in four
+SLACK: Final = 100  # a frame is measured before the numbers that it will name are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,9 @@ class Size:
 
     @classmethod
     def of(cls, text: str, model: BaseModel) -> Size:
-        """Measure a part by its text and its record, as the wire has them."""
+        """Measure a part by its text and its record, each with what parts it from the next."""
         record = json.dumps(model.model_dump(mode="json"), ensure_ascii=False)
-        return cls(len(text) + 1, len(record) + 1)
+        return cls(len(text) + 1, len(record) + 2)
 
     @property
     def longer(self) -> int:
@@ -66,7 +67,7 @@ def fitting(frame: Size, parts: Sequence[Size], budget: int) -> int:
         At least 1 where there is a part: a first one that is too large is given all the same, since
         an answer rounded down to nothing would read as absence.
     """
-    text, record = frame.text, frame.json
+    text, record = frame.text + SLACK, frame.json + SLACK
     for number, part in enumerate(parts):
         text += part.text
         record += part.json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import socket
 import threading
@@ -9,12 +10,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, BinaryIO, Final, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
@@ -78,7 +80,18 @@ class Calls:
         )
 
 
-def build(core: Core, *, timeout: float = 30.0) -> MCPServer[Any]:
+class Server(MCPServer[Any]):
+    """The SDK's server, which can also write to a stream that is not stdout."""
+
+    async def serve(self, wire: BinaryIO) -> None:
+        """Serve one client on stdin and this stream."""
+        text = io.TextIOWrapper(wire, encoding="utf-8", newline="\n")
+        async with stdio_server(stdout=anyio.wrap_file(text)) as (read, write):
+            options = self._lowlevel_server.create_initialization_options()
+            await self._lowlevel_server.run(read, write, options)
+
+
+def build(core: Core, *, timeout: float = 30.0) -> Server:
     """Make the server of the tools that the settings expose.
 
     Parameters
@@ -90,14 +103,14 @@ def build(core: Core, *, timeout: float = 30.0) -> MCPServer[Any]:
 
     Returns
     -------
-    MCPServer
+    Server
         Nothing of it runs yet, and no logging handler is left behind.
     """
     exposed = core.settings.mcp.expose
     tools = Tools(core, exposed)
     calls = Calls(timeout, anyio.CapacityLimiter(THREADS))
     with _logging_untouched():
-        server: MCPServer[Any] = MCPServer(
+        server = Server(
             name="knowledge",
             version=_version(),
             instructions=" ".join(
@@ -145,9 +158,9 @@ def lost(exposed: Sequence[str]) -> list[str]:
     return [f"{wording.LOST[exposed[0]]}."] if len(exposed) == 1 else []
 
 
-def serve_stdio(server: MCPServer[Any]) -> None:
-    """Serve one client on stdin and stdout until stdin ends; see `cli.wire` for what is printed."""
-    server.run("stdio")
+def serve_stdio(server: Server, wire: BinaryIO) -> None:
+    """Serve one client on stdin and on `wire` until stdin ends."""
+    anyio.run(server.serve, wire)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -172,12 +185,12 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def serve_http(server: MCPServer[Any], listening: socket.socket, hosts: Sequence[str]) -> None:
+def serve_http(server: Server, listening: socket.socket, hosts: Sequence[str]) -> None:
     """Serve streamable HTTP at /mcp until interrupted.
 
     Parameters
     ----------
-    server : MCPServer
+    server : Server
     listening : socket
         Closed at the end.
     hosts : sequence of str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from knowledge_nb.cli.group import App, pass_app
+from knowledge_nb.cli.group import INTERRUPTED, App, pass_app
 from knowledge_nb.cli.output import warn
 from knowledge_nb.errors import ConfigurationError, MissingDependencyError
 from knowledge_nb.settings import EXPOSABLE
@@ -67,9 +67,10 @@ def mcp(
 def _serve(
     app: App, timeout: float, *, address: tuple[str, int, tuple[str, ...]] | None = None
 ) -> None:
-    from knowledge_nb.cli.wire import Wire
+    from knowledge_nb.cli.wire import end_at_once, take_stdout
 
-    wire = Wire() if address is None else None  # before anything that might print is imported
+    # Before anything is imported that might print.
+    wire = take_stdout() if address is None else None
     with app.core() as core:
         exposed = core.settings.mcp.expose
         if not exposed:
@@ -89,18 +90,18 @@ def _serve(
         serving = server.build(core, timeout=timeout)
         if wire is not None:
             warn(f"knowledge: {', '.join(exposed)} on stdio; store {core.files.directory}")
-            with wire.lent():
-                server.serve_stdio(serving)
+            end_at_once(INTERRUPTED)
+            server.serve_stdio(serving, wire)
         elif address is not None:
             host, port, names = address
             listening = server.listen(host, port)
-            where = f"http://{server.bracketed(host)}:{listening.getsockname()[1]}/mcp"
-            warn(f"knowledge: {', '.join(exposed)} at {where}; store {core.files.directory}")
             if host not in server.LOOPBACK:
                 warn(
                     "knowledge: WARNING: everyone who reaches this address can read the text of "
                     f"all indexed documents through {' and '.join(exposed)}; there is no log-in."
                 )
+            where = f"http://{server.bracketed(host)}:{listening.getsockname()[1]}/mcp"
+            warn(f"knowledge: {', '.join(exposed)} at {where}; store {core.files.directory}")
             server.serve_http(serving, listening, [*_names(host), *names])
 
 
