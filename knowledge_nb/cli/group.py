@@ -42,7 +42,8 @@ EXIT_STATUSES = f"""\b
 Exit statuses:
     0  an answer was given; a complete answer may well be empty
     {NEGATIVE}  the answer is no: `match --exit-code` found no document, or `index`
-       finished while documents are stale or without a vector, or `run` degraded,
+       finished while documents are stale or without a vector, `doctor` found a
+       fault, or `run` degraded,
        `audit` or `saved --exit-code` found a difference, `coverage --exit-code`
        a term without a document, `verify-export` that the answer is not the same
     {REFUSED}  the request was refused: options, query, settings, a name that the
@@ -65,6 +66,10 @@ VERBS = {
     "show": "knowledge_nb.cli.verbs_corpus:show",
     "sources": "knowledge_nb.cli.verbs_corpus:sources",
     "stats": "knowledge_nb.cli.verbs_corpus:stats",
+    "watch": "knowledge_nb.cli.verbs_upkeep:watch",
+    "doctor": "knowledge_nb.cli.verbs_upkeep:doctor",
+    "rebuild": "knowledge_nb.cli.verbs_upkeep:rebuild",
+    "backup": "knowledge_nb.cli.verbs_upkeep:backup",
     "rm": "knowledge_nb.cli.verbs_index:rm",
     "reset": "knowledge_nb.cli.verbs_index:reset",
     "demo": "knowledge_nb.cli.verbs_demo:demo",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 import click
@@ -16,6 +18,7 @@ from knowledge_nb.cli.output import (
     say,
     size,
     title,
+    warn,
     write_json,
 )
 from knowledge_nb.cli.progress import bytes_bar
@@ -146,16 +149,32 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+@contextmanager
+def erasing() -> Iterator[None]:
+    """Say on stderr why removed text is not erased yet, where that is so."""
+    import warnings
+
+    from knowledge_nb.store.erase import ErasePendingWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ErasePendingWarning)
+        yield
+    for each in caught:
+        warn(f"knowledge: {each.message}")
+
+
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
 @wait_option
 @pass_app
 def rm(app: App, paths: tuple[str, ...], wait: float) -> None:
-    """Take documents, or folders of them, out of the index; no file on disk is touched.
+    """Take documents, or folders of them, out of the index, and erase their text there.
+
+    No file on disk is touched. Exports and saved sets that hold passages of them stay.
 
     The next pass over a folder that still holds them takes them in again.
     """
-    with app.core() as core:
+    with app.core() as core, erasing():
         say(core.tier())
         removed = core.remove(*paths, wait=wait)
     say(f"Removed from the index, {_count(len(removed), 'document')}:")
@@ -169,7 +188,7 @@ def rm(app: App, paths: tuple[str, ...], wait: float) -> None:
 @pass_app
 def reset(app: App, force: bool, wait: float) -> None:
     """Empty the store: every table is dropped and made anew. No indexed file is touched."""
-    with app.core() as core:
+    with app.core() as core, erasing():
         deleted = core.reset(force=force, wait=wait)
         say(core.tier())
     say(f"Deleted: {deleted}.")
