@@ -303,6 +303,9 @@ def _rank_one(ranker: Ranker, question: Question, settings: Settings) -> tuple[O
     # A given window stays; else what the tiers hold beyond it fills a ranking that is too short.
     if depth < ranker.chunks and not (mode == "fused" and settings.window):
         depths.append(ranker.chunks)
+        # One tier's order does not depend on the depth: a small corpus is ranked whole at once.
+        if mode != "fused" and settings.unit == "document" and ranker.chunks <= 4 * depth:
+            depths = depths[1:]
     pairs: Pairs = ()
     widened = False
     for depth in depths:

@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [vectors] [FOLDER]`: ratios measured in one run.
+"""`python -m tests.benchmarks [vectors|evaluation|handbook|cranfield] [FOLDER]`: ratios measured in one run.
 
 Without a folder a seeded corpus of 40,000 files and 55 MB is generated. Speed is never asserted
 in a test: these figures depend on the machine and on what else it does, the ratios hardly.
@@ -15,6 +15,11 @@ from tests.benchmarks import corpus, indexing, queries
 
 
 def main(arguments: list[str]) -> None:
+    if arguments[:1] in (["evaluation"], ["handbook"], ["cranfield"]):
+        from tests.benchmarks import evaluation
+
+        evaluation.main(arguments)
+        return
     if arguments[:1] == ["vectors"]:
         from tests.benchmarks import vectors
 
