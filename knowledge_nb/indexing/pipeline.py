@@ -27,6 +27,7 @@ from knowledge_nb.store import erase as erasing
 from knowledge_nb.store.connection import Writer
 from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import read_meta
+from knowledge_nb.store.mounts import network_mount
 from knowledge_nb.store.status import read_completeness, utc_now
 
 DOCUMENTS_A_TRANSACTION = 1_000
@@ -237,6 +238,7 @@ def run_pass(
     """
     started = time.monotonic()
     roots = resolve_roots(paths, base)
+    mount = network_mount(writer.files.directory)
     with writer.transaction() as connection:
         state = PassState(roots, base, bookkeeping.known_documents(connection))
         if read_meta(connection).get("base", str(base)) != str(base):
@@ -248,6 +250,11 @@ def run_pass(
         tier.begin(connection)
         bookkeeping.note_unicode(connection, state, reindex=options.reindex)
         bookkeeping.pin_start(connection, roots, base)
+    if mount is not None:
+        state.notes.append(
+            f"WARNING: the store lies on {mount.kind}, mounted at {mount.point}, where SQLite's "
+            "locks cannot be relied on; keep it on a local disk (--store)."
+        )
     walk = walk_roots(roots, options.include, writer.files)
     renames = bookkeeping.find_renames(state, walk)
     if renames:

@@ -79,6 +79,7 @@ class VectorTier:
     reused: int = 0
     refused: int = 0
     tally: EmbeddingTally = field(default_factory=EmbeddingTally)
+    just_refused: set[int] = field(default_factory=set)  # chunks; not asked twice in a pass
 
     @property
     def slow(self) -> bool:
@@ -167,6 +168,7 @@ class VectorTier:
         connection.execute(_MARK, ("stored", json.dumps([number for number, _ in stored])))
         connection.execute(_MARK, ("blank", json.dumps(blank)))
         connection.execute(_REFUSE, (json.dumps(refused),))
+        self.just_refused.update(number for number, _ in refused)
         self.written += len(stored)
         self.refused += len(refused)
 
@@ -180,7 +182,11 @@ class VectorTier:
             if not found:
                 return
             last = int(found[-1][0])
-            chunks = [(int(number), (str(h), str(b))) for number, h, b in found]
+            chunks = [
+                (int(number), (str(h), str(b)))
+                for number, h, b in found
+                if number not in self.just_refused
+            ]
             outcomes = self._ask(list(dict.fromkeys(key for _, key in chunks)))
             with writer.transaction() as connection:
                 self._write(connection, [(number, outcomes[key]) for number, key in chunks])

@@ -88,6 +88,6 @@ def notes(tmp_path: Path) -> Iterator[Notes]:
     """An empty folder `notes` with a store `knowledge` beside it."""
     folder = tmp_path / "notes"
     folder.mkdir()
-    core = Core(tmp_path / "knowledge")
-    yield Notes(folder, core)
-    core.close()
+    made = Notes(folder, Core(tmp_path / "knowledge"))
+    yield made
+    made.core.close()

@@ -533,3 +533,17 @@ def test_the_process_may_end_while_watching(tmp_path: Path) -> None:
     core.index(tmp_path / "notes")
     assert not core.completeness().unfinished_since
     core.close()
+
+
+@pytest.mark.soak
+def test_fifty_thousand_files_and_a_busy_watcher(notes: Notes, watch: Start) -> None:
+    """W03: more events than the kernel queues; index and disk agree after the next whole pass."""
+    watcher = watch(full_every=30)
+    for number in range(50_000):
+        notes.write(f"{number % 400}/{number}.md", f"zarquon {number}")
+    wait_long = time.monotonic() + 300
+    while notes.core.stats().documents < 50_000 and time.monotonic() < wait_long:
+        time.sleep(1)
+    assert notes.core.stats().documents == 50_000
+    assert not notes.core.index(notes.folder, dry_run=True).added
+    assert watcher.status.problem == ""
