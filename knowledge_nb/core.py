@@ -7,6 +7,7 @@ It owns the lifetimes: the shared reader, the embedder, the words kept per index
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 import unicodedata
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from knowledge_nb.indexing.watch import Vanished, Watcher
     from knowledge_nb.matching.kwic import KwicResult
     from knowledge_nb.store.backup import BackupReport
+
+# Counts and paths of stores; never the text of a query or of a document.
+_log = logging.getLogger(__name__)
 
 _DOCUMENTS = (
     "SELECT path, chunks, bytes, modified_ns, indexed_at, coalesce(stale_reason, '')"
@@ -253,6 +257,15 @@ class Core:
             base = base_of(read_meta(writer.connection))
             tier = plan_vectors(writer.connection, embedder, reindex=reindex)
             report = run_pass(writer, chosen, base, options, tier, progress)
+        _log.info(
+            "pass over %s: added %d, replaced %d, removed %d, stale %d, in %.2f s",
+            self.files.directory,
+            report.added,
+            report.replaced,
+            report.removed,
+            report.stale,
+            report.seconds,
+        )
         return replace(report, tier=self.tier(report.completeness))
 
     def remove(self, *paths: str, wait: float = 0.0) -> tuple[str, ...]:
@@ -424,6 +437,7 @@ class Core:
                 dropped_terms=len(result.dropped_terms),
             )
             span.content(reason=result.reason)
+        _log.info("search (%s): %s, %d hits", result.mode, result.status, len(result.hits))
         return result
 
     def enumerate(
@@ -467,6 +481,7 @@ class Core:
                 truncated=result.truncated,
                 dropped_terms=len(result.dropped_terms),
             )
+        _log.info("enumerate: %s, %d documents", result.status, result.matched)
         return result
 
     def kwic(

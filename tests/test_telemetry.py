@@ -39,6 +39,7 @@ def exporter() -> InMemorySpanExporter:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
+    assert trace.get_tracer_provider() is provider, "another test has set one; there is no second"
     return exporter
 
 

@@ -36,6 +36,29 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "sources": (("Every indexed document", "knowledge sources --json"),),
     "stats": (("How large is it, and what is left out?", "knowledge stats"),),
+    "audit": (
+        ("What changed on disk since the last pass?", "knowledge audit"),
+        ("Every file, for a program", "knowledge audit handbook --json"),
+    ),
+    "coverage": (
+        ("Which terms of a list occur, and where", "knowledge coverage terms.csv"),
+        ("Documents that no term hits", "knowledge coverage terms.csv --part uncovered"),
+    ),
+    "saved": (
+        ("Keep a set with its question", "knowledge saved --save 'retention -draft' retention"),
+        ("What came and went since?", "knowledge saved retention"),
+    ),
+    "verify-export": (("Is an exported set still true?", "knowledge verify-export backup.csv"),),
+    "watch": (
+        ("Follow the folders of earlier passes", "knowledge watch"),
+        ("A network drive, looked at file by file", "knowledge watch handbook --poll"),
+    ),
+    "doctor": (
+        ("Is the store sound?", "knowledge doctor"),
+        ("Down to the text, for a program", "knowledge doctor --integrity --json"),
+    ),
+    "rebuild": (("Both text indexes anew", "knowledge rebuild --wait 10"),),
+    "backup": (("To one checked file", "knowledge backup ../knowledge-copy.db"),),
     "rm": (("Take one document out", "knowledge rm policies/backup.md"),),
     "reset": (("Empty the store", "knowledge reset --force"),),
     "demo": (("A tour on the sample corpus, in a temporary store", "knowledge demo"),),
