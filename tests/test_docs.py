@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-EXECUTED = {"sh", "console", "python", "toml"}
+EXECUTED = {"sh", "console", "python", "python3", "toml", "json", "crontab", "ini"}
 
 
 def blocks(language: str) -> list[str]:
@@ -87,12 +87,13 @@ def test_the_configuration_is_one_that_is_taken() -> None:
     """No key of the example is unknown to the settings."""
     from knowledge_nb.settings import load_settings
 
-    (example,) = blocks("toml")
+    example = "\n".join(blocks("toml"))
     file = Path("knowledge.toml")
     file.write_text(example)
     settings = load_settings(file)
     assert settings.paths == (file.absolute().parent / "handbook",)
     assert settings.embeddings is not None
+    assert settings.mcp.expose == ("knowledge_search", "knowledge_enumerate")
 
 
 def test_the_query_table_is_the_language() -> None:
