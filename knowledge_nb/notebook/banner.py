@@ -45,7 +45,9 @@ def banner(result: Any, rows: int | None = None) -> str:
                 f"{held:,}. The totals above are those of the answer.",
             )
         )
-    parts.append(terms_table(getattr(result, "terms", ())))
+    terms = getattr(result, "terms", ())
+    if isinstance(terms, tuple) and all(isinstance(term, TermReport) for term in terms):
+        parts.append(terms_table(terms))
     completeness = getattr(result, "completeness", None)
     if answered and isinstance(completeness, Completeness):
         parts.append(coverage(completeness, result))
@@ -70,6 +72,9 @@ def _headline(result: Any, answered: bool) -> str:
 
 
 def _total(result: Any) -> str:
+    headline = getattr(result, "headline", None)
+    if callable(headline):
+        return prose(str(headline()))
     matched = getattr(result, "matched", None)
     documents = getattr(result, "documents", None)
     held = _held(result)
@@ -90,7 +95,7 @@ def _counted(number: int, noun: str) -> str:
 
 def _held(result: Any) -> int | None:
     """Rows that the record itself has; None where it keeps none."""
-    for name in ("hits", "matches", "words", "lines", "events"):
+    for name in ("hits", "matches", "words", "lines", "events", "checks"):
         found = getattr(result, name, None)
         if isinstance(found, tuple):
             return len(found)

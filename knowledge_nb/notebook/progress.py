@@ -46,13 +46,16 @@ class IndexBar:
         """Say what the pass did and what it skipped."""
         if self._bar is None:
             return
-        skipped = sum(report.skipped.values())
+        done = {
+            "added": report.added,
+            "replaced": report.replaced,
+            "unchanged": report.unchanged,
+            "removed": report.removed,
+        }
+        said = [f"{count:,} {name}" for name, count in done.items() if count]
+        said.append(f"{sum(report.skipped.values()):,} skipped")
         self._bar.set_description("Indexed", refresh=False)
-        self._bar.set_postfix_str(
-            f"{report.seen:,} files: {report.added:,} added, {report.replaced:,} replaced, "
-            f"{report.unchanged:,} unchanged; {skipped:,} skipped",
-            refresh=False,
-        )
+        self._bar.set_postfix_str(f"{report.seen:,} files: {', '.join(said)}", refresh=False)
         self._close()
 
     def stop(self, text: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from knowledge_nb.notebook.html import DIM, LINE, MONO, details, element, escape
+from knowledge_nb.notebook.html import DIM, LINE, MONO, details, element, escape, prose
 from knowledge_nb.notebook.marks import Marks, marks_of
 from knowledge_nb.retrieval.excerpt import Excerpt, excerpts
 
@@ -54,7 +54,8 @@ def table(frame: pd.DataFrame, kind: str, result: Any) -> str:
         head += element("th", shown_name, style, scope="col")
     rows = []
     for at, label in enumerate(shown.index):
-        cells = element("th", escape(label), f"{_TD}; color: {DIM}; font-weight: 400", scope="row")
+        style = f"{_TD}; color: {DIM}; font-weight: 400; white-space: nowrap"
+        cells = element("th", escape(label), style, scope="row")
         for name in columns:
             cells += element("td", rendered[name][at], _style(str(name), numeric[name], kind))
         rows.append(element("tr", cells))
@@ -79,11 +80,19 @@ def _columns(frame: pd.DataFrame, kind: str) -> tuple[list[Any], list[str]]:
     hidden: list[str] = []
     for name in frame.columns:
         empty = kind == "search" and len(frame) > 0 and frame[name].isna().all()
-        if empty or (name in told and told[name] in frame.columns):
+        if empty or _repeats(frame, kind, name) or (name in told and told[name] in frame.columns):
             hidden.append(str(name))
         else:
             kept.append(name)
     return kept, hidden
+
+
+def _repeats(frame: pd.DataFrame, kind: str, name: str) -> bool:
+    """Whether the one tier of a ranking says again what its rank and score say."""
+    twin = {"lexical_rank": "rank", "lexical_score": "score", "vector_rank": "rank"}.get(name)
+    if kind != "search" or twin not in frame.columns:
+        return False
+    return bool((frame[name] == frame[twin]).fillna(False).all())
 
 
 def _style(name: str, numeric: bool, kind: str) -> str:
@@ -93,11 +102,14 @@ def _style(name: str, numeric: bool, kind: str) -> str:
         return f"{_TD}; text-align: {side}; font-family: {MONO}; font-size: 0.9em{wrap}"
     if numeric:
         return f"{_TD}; text-align: right; white-space: nowrap"
-    wide = "; min-width: 18em" if name == "text" else "; max-width: 28em"
+    least = {"text": 16, "heading": 8, "citation": 9, "message": 14}.get(name, 3)
+    wide = f"; min-width: {least}em" + ("" if name == "text" else "; max-width: 28em")
     return f"{_TD}; text-align: left{wide}"
 
 
 def _column(values: pd.Series, name: str, kind: str, marks: Marks, result: Any) -> Sequence[str]:
+    if kind == "doctor":
+        return [prose(str(value)) for value in values]
     if name == "text":
         return _texts([str(value) for value in values], marks, result)
     if name in ("heading", "match", "left", "right") and kind in ("search", "kwic", "show"):

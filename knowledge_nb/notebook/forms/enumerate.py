@@ -17,7 +17,7 @@ from knowledge_nb.notebook.marks import mark
 from knowledge_nb.records import DocumentMatch, EnumerateResult
 
 _WIDTHS = "minmax(0, 1fr) 3.5em 4.5em 4.5em"
-_LINE_WIDTHS = "4em minmax(0, 1fr) auto minmax(0, 1fr)"
+_LINE_WIDTHS = "4em minmax(0, 1fr) 8em minmax(0, 1fr)"
 _PLACEHOLDER = 'words and "quoted phrases"; -without heading:word body:word'
 
 
@@ -135,7 +135,7 @@ class KwicForm(Form):
         cells = (
             f"{record.line:,}",
             element("div", f"<bdi>{escape(record.left)}</bdi>", left),
-            element("div", f"<bdi>{mark(record.match)}</bdi>", font),
+            element("div", f"<bdi>{mark(record.match)}</bdi>", f"{font}; text-align: center"),
             element(
                 "div", f"<bdi>{escape(record.right)}</bdi>", f"{font}; text-overflow: ellipsis"
             ),
