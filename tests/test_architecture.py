@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "knowledge_nb"
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 LINES_AT_MOST = 400  # of code: without blank lines, comments and docstrings
 # One method a verb, and the verbs are many. It is to be parted; till then this number only falls.
-LONGER = {"core.py": 480}
+LONGER: dict[str, int] = {}
 
 GROUND = {"errors", "records", "text", "citation", "settings", "refusals"}
 ENGINE = {"store", "embedding", "retrieval", "matching", "indexing"}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowledge_nb.audit.changes import Corpus, read_corpus
@@ -20,20 +18,11 @@ from knowledge_nb.matching.query import parse, printable
 from knowledge_nb.matching.sets import match_queries
 from knowledge_nb.records import Completeness, Status
 from knowledge_nb.retrieval.under import resolve
-from knowledge_nb.store.status import read_completeness
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
-    from knowledge_nb.store.connection import Connection
 
 Set = TypeVar("Set", bound=MatchSet)
-
-
-@contextmanager
-def _state(core: Core, timeout: float | None = None) -> Iterator[tuple[Connection, Completeness]]:
-    deadline = None if timeout is None else time.monotonic() + timeout
-    with core.reader.snapshot(deadline=deadline) as connection:
-        yield connection, read_completeness(connection)
 
 
 def terms_of(core: Core, source: Any) -> tuple[ListedTerm, ...]:
@@ -57,17 +46,17 @@ def coverage_of(
     if not core.reader.is_built():
         return CoverageResult(
             Status.INDEX_NOT_BUILT,
-            core.tier(Completeness()),
+            core.tier(),
             Universe(()),
             listed=listed,
             under=printable(under),
             notes=(f"{Completeness().statement()} Run `knowledge index FOLDER`.",),
         )
-    with _state(core, timeout) as (connection, completeness):
+    with core.snapshot(timeout) as (connection, completeness, tier):
         return coverage(
             connection,
             listed,
-            tier=core.tier(completeness),
+            tier=tier,
             completeness=completeness,
             lexicon=core.lexicon(),
             under=under,
@@ -82,11 +71,10 @@ def files_of(
     Without paths the roots of earlier passes, else those of the settings, are looked at.
     """
     if not core.reader.is_built():
-        known = Completeness()
+        known, tier = Completeness(), core.tier()
     else:
-        with _state(core) as (connection, known):
+        with core.snapshot() as (connection, known, tier):
             indexed = known_documents(connection)
-    tier = core.tier(known)
     if not known.built:
         note = f"{known.statement()} Run `knowledge index FOLDER`."
         return FilesResult(
@@ -115,7 +103,7 @@ def match_set_of(core: Core, kind: type[Set], query: str, *, under: str = "") ->
     if not core.reader.is_built():
         note = f"{Completeness().statement()} Run `knowledge index FOLDER`."
         return kind(Universe(()), 0, query=shown, notes=(note,), status=Status.INDEX_NOT_BUILT)
-    with _state(core) as (connection, completeness):
+    with core.snapshot() as (connection, completeness, tier):
         status = Status.OK
         notes = list(parsed.notes)
         if not completeness.built:
@@ -146,7 +134,7 @@ def match_set_of(core: Core, kind: type[Set], query: str, *, under: str = "") ->
             query=shown,
             compiled=parsed.compiled,
             notes=tuple(notes),
-            tier=core.tier(completeness),
+            tier=tier,
             completeness=completeness,
             status=status,
             core=core,
@@ -182,5 +170,5 @@ def corpus_of(core: Core) -> tuple[Corpus, Completeness]:
     """Every document as it is now; empty where nothing is built."""
     if not core.reader.is_built():
         return Corpus({}, 0), Completeness()
-    with _state(core) as (connection, completeness):
+    with core.snapshot() as (connection, completeness, _):
         return read_corpus(connection, completeness.store_id), completeness

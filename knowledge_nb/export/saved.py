@@ -192,9 +192,7 @@ def saved_diff(core: Core, name: str) -> SavedDiff:
         for path in sorted(paths):
             why = held.then.cause(path, change, corpus)
             changes.append((path, change, why))
-    return SavedDiff(
-        held, tuple(changes), ask is not None, core.tier(known), notes, completeness=known
-    )
+    return SavedDiff(held, tuple(changes), ask is not None, core.tier(), notes, completeness=known)
 
 
 def delete_saved(core: Core, name: str) -> None:
