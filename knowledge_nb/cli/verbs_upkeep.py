@@ -65,15 +65,21 @@ def _render(checks: Sequence[Check]) -> None:
 
 @click.command()
 @wait_option
+@json_option
 @pass_app
-def rebuild(app: App, wait: float) -> None:
+def rebuild(app: App, wait: float, as_json: bool) -> None:
     """Make both text indexes anew from the stored chunks; nothing is read or embedded again.
 
     Refused where the chunks themselves are damaged: an index made from them would only look sound.
     """
     with app.core() as core:
         checks = core.rebuild(wait=wait)
-        say(core.tier())
+        tier = core.tier()
+    if as_json:
+        ok = not any(each.state == "fail" for each in checks)
+        write_json({"ok": ok, "tier": tier, "checks": [asdict(each) for each in checks]})
+        return
+    say(tier)
     title("Rebuilt")
     _render(checks)
 

@@ -24,7 +24,6 @@ NO_TABLE = {
     "show": "stored text",
     "run": "TREC lines, a format of its own",
     "watch": "a log",
-    "rebuild": "checks, which `doctor --integrity --json` gives to programs",
     "backup": "one sentence",
     "rm": "paths, which the caller named",
     "reset": "one sentence",
