@@ -38,7 +38,8 @@ class AuditVerbs:
         title), `chunks`, `skipped_files`, `other_types`, `folders`, `terms` and `snapshot` (its
         generation and time). It is a copy, never the live file: a second SQLite library in this
         process would drop our locks on it. Reading and writing files, loading extensions and
-        attaching databases are refused; tables of one's own go into the catalog `memory`.
+        attaching databases are refused; tables of one's own go into the catalog `memory`, and
+        `con.register(name, frame)` brings in a DataFrame.
 
         Parameters
         ----------
@@ -315,7 +316,7 @@ class Statistics:
         from knowledge_nb.notebook.frames_audit import result_frame
 
         room = self._verbs._snapshot_room()
-        with room.connect(terms=name in NEED_TERMS, variables=False) as (connection, info):
+        with room.connect(terms=name in NEED_TERMS) as (connection, info):
             result = STATISTICS[name](connection, info, **arguments)
         return result_frame(result, self._verbs.core)
 

@@ -10,6 +10,7 @@ the extension, on which reading and writing files is switched off before they ca
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib.util
 import os
 import threading
@@ -59,6 +60,15 @@ _INFO = (
 )
 
 
+# DuckDB 1.5 accepts a log file where files are refused, fails at every statement after that and
+# aborts the process when the connection is destroyed. This hides the function behind a refusal;
+# `_close` sees to the call by its full name.
+_NO_LOGGING = (
+    "CREATE MACRO native.enable_logging(level := NULL, storage := NULL, storage_path := NULL,"
+    " storage_config := NULL) AS TABLE SELECT error('logging is switched off on a snapshot')"
+)
+
+
 class FileAccessWarning(UserWarning):
     """A DuckDB connection was given leave to open files; the message says what that risks."""
 
@@ -91,7 +101,7 @@ class Snapshots:
 
     @contextlib.contextmanager
     def connect(
-        self, *, terms: bool = True, files: bool = False, variables: bool = True
+        self, *, terms: bool = True, files: bool = False
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, SnapshotInfo]]:
         """A DuckDB connection with the snapshot attached READ_ONLY as `knowledge`, in use.
 
@@ -102,8 +112,6 @@ class Snapshots:
         files : bool
             Leave file access on, for joining files of one's own. A statement that opens
             knowledge.db then drops this process's locks on it: a `FileAccessWarning` says so.
-        variables : bool
-            Let names that are no tables stand for DataFrames in Python variables.
 
         Raises
         ------
@@ -121,8 +129,6 @@ class Snapshots:
                 connection.execute(f"ATTACH {_quoted(path)} AS {CATALOG} (READ_ONLY)")
                 connection.execute(f"USE {CATALOG}")
                 connection.execute(f"SET temp_directory = {_quoted(path.parent / 'spill')}")
-                if not variables:
-                    connection.execute("SET python_enable_replacements = false")
                 if files:
                     warnings.warn(
                         "this DuckDB connection may open files. Never name the store's "
@@ -135,7 +141,7 @@ class Snapshots:
                     connection.execute("SET enable_external_access = false")
                 yield connection, info
             finally:
-                connection.close()
+                _close(connection)
 
     def close(self) -> None:
         """Remove the snapshot; a later call makes another."""
@@ -218,6 +224,7 @@ def _convert(
             for name, statement in statements.items():
                 connection.execute(f"CREATE TABLE native.{name} AS {statement}")
             connection.execute("DETACH plain")
+        connection.execute(_NO_LOGGING)
         connection.execute(
             _INFO,
             [
@@ -228,6 +235,20 @@ def _convert(
             ],
         )
     os.chmod(native, 0o400)
+
+
+def _close(connection: Any) -> None:
+    import duckdb
+
+    try:
+        connection.execute("SELECT 1")
+    except duckdb.PermissionException:
+        # Its log cannot be written, and destroying it would abort the process: it is left open.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        return
+    except duckdb.Error:
+        pass
+    connection.close()
 
 
 def _stamp(path: Path) -> tuple[int, int]:

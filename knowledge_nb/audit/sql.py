@@ -44,7 +44,7 @@ def run_sql(
         DuckDB refuses the query; the message is its own.
     """
     wanted = bool(_ASKS_FOR_TERMS.search(query))
-    with snapshots.connect(terms=wanted, variables=False) as (connection, info):
+    with snapshots.connect(terms=wanted) as (connection, info):
         import duckdb
 
         try:

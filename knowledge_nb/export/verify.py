@@ -257,7 +257,7 @@ def _sql(core: Core, query: str, parameters: Any = None) -> Table:
 def _statistic(core: Core, name: str, **arguments: Any) -> Table:
     snapshots = Snapshots(core.reader)
     try:
-        with snapshots.connect(terms=name in NEED_TERMS, variables=False) as (connection, info):
+        with snapshots.connect(terms=name in NEED_TERMS) as (connection, info):
             return STATISTICS[name](connection, info, **arguments).table
     finally:
         snapshots.close()
