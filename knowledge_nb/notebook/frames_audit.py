@@ -38,10 +38,8 @@ class CoverageFrame(ResultFrame):
     """
 
     def _part(self, table: Table, *, indexed: bool = False) -> ResultFrame:
-        frame: ResultFrame = table_frame(table, self.result, core=self.__dict__.get("_core"))
-        if indexed:
-            frame.set_index(next(iter(table.columns)), inplace=True)
-        return frame
+        core = self.__dict__.get("_core")
+        return table_frame(table, self.result, core=core, indexed=indexed)
 
     @property
     def matrix(self) -> pd.DataFrame:
@@ -121,15 +119,24 @@ def table_frame(
     result: Any,
     *,
     core: Any = None,
+    indexed: bool = False,
     kind: Callable[..., Frame] = ResultFrame,
 ) -> Frame:
-    """The frame of a table: the dtype of a column follows from its type, also without rows."""
+    """The frame of a table: the dtype of a column follows from its type, also without rows.
+
+    With `indexed` the first column, a text, is the index.
+    """
     data = {}
     for place, (name, type_) in enumerate(table.columns.items()):
         nullable = table.kind == "sql" or name in NULLABLE.get(table.kind, ())
         data[place] = _series([row[place] for row in table.rows], type_, nullable=nullable)
-    frame = kind(data)
-    frame.columns = pd.Index(list(table.columns))
+    names = list(table.columns)
+    index = None
+    if indexed:
+        index = pd.Index(data.pop(0), name=names.pop(0))
+        data = {place: series.set_axis(index) for place, series in data.items()}
+    frame = kind(data, index=index)
+    frame.columns = pd.Index(names)
     frame._result, frame._kind, frame._core = result, table.kind, core
     return frame
 
