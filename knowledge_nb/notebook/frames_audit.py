@@ -241,7 +241,7 @@ def export_frame(frame: ResultFrame, path: str | os.PathLike[str], **options: An
     if core is not None:
         corpus, known = corpus_of(core)
         if frame.kind == "sources" and result is None:
-            result = SourcesAnswer(known, core.tier(known))
+            result = SourcesAnswer(known, core.tier())
         then = getattr(getattr(result, "completeness", None), "generation", known.generation)
         if then != known.generation:
             corpus = None  # documents as they are now say nothing of an older answer

@@ -13,12 +13,16 @@ INTERRUPTED = "interrupted: what was written so far is sound; index again to go 
 
 def in_notebook() -> bool:
     """Whether this process is a Jupyter kernel, which can show widgets."""
+    return running_kernel() is not None
+
+
+def running_kernel() -> Any:
+    """The Jupyter kernel that this process is; None elsewhere."""
     # Asked of the modules that are loaded: importing IPython to ask would cost 0.3 s.
     ipython = sys.modules.get("IPython")
     if ipython is None or "ipykernel" not in sys.modules:
-        return False
-    shell = ipython.get_ipython()
-    return shell is not None and getattr(shell, "kernel", None) is not None
+        return None
+    return getattr(ipython.get_ipython(), "kernel", None)
 
 
 class IndexBar:

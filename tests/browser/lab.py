@@ -53,9 +53,13 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def settings(home: Path, *, dark: bool) -> None:
-    """Set the theme, and no look for news."""
+    """Set the theme, no look for news, and every cell in the page whether in sight or not."""
     folder = home / "settings" / "@jupyterlab" / "apputils-extension"
     folder.mkdir(parents=True, exist_ok=True)
+    tracker = home / "settings" / "@jupyterlab" / "notebook-extension"
+    tracker.mkdir(parents=True, exist_ok=True)
+    whole = {"windowingMode": "none"}
+    (tracker / "tracker.jupyterlab-settings").write_text(json.dumps(whole))
     theme = "JupyterLab Dark" if dark else "JupyterLab Light"
     (folder / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
     quiet = {"fetchNews": "false", "checkForUpdates": False}
@@ -173,24 +177,22 @@ class Notebook:
         """Run a command of JupyterLab without waiting for it."""
         self.page.evaluate(f"() => {{ void window.jupyterapp.commands.execute({name!r}) }}")
 
-    def run_all(self, wait: bool = True) -> None:
-        """Run every cell; wait until the kernel has nothing more to do."""
-        self.command("notebook:run-all-cells")
-        if wait:
-            self.idle()
-
-    def idle(self) -> None:
-        """Wait until every cell that was asked to run has run."""
-        self.page.wait_for_function(
-            """() => {
-                const panel = window.jupyterapp.shell.currentWidget;
-                const prompts = [...panel.node.querySelectorAll('.jp-InputPrompt')]
-                    .map(each => each.textContent);
-                return prompts.length && prompts.every(text => /\\[\\d+\\]/.test(text));
-            }""",
-            timeout=60_000,
+    def run_all(self) -> None:
+        """Run every cell; wait until all have run."""
+        self.page.evaluate(
+            "() => window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)"
         )
         self.ready()
+
+    def run_cell(self, number: int) -> None:
+        """Run one cell without waiting for it."""
+        self.page.evaluate(
+            """number => {
+                window.jupyterapp.shell.currentWidget.content.activeCellIndex = number;
+                void window.jupyterapp.commands.execute('notebook:run-cell');
+            }""",
+            number,
+        )
 
     def outputs(self) -> str:
         """Text of all outputs."""

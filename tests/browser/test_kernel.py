@@ -30,17 +30,14 @@ def test_stop_an_index_run(notebook: Notebook) -> None:
             "print('built', kb.stats().completeness.built)",
         ],
     )
-    notebook.command("notebook:run-cell")
+    notebook.run_cell(0)
     page.get_by_text("of 12,000 files").wait_for()
     notebook.command("notebook:interrupt-kernel")
     page.get_by_text("interrupted:").first.wait_for()
     page.get_by_text("index again to go on").first.wait_for()
     assert "sound" in notebook.outputs()
     notebook.ready()  # until then the kernel throws away what it is asked
-    notebook.page.evaluate(
-        "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1 }"
-    )
-    notebook.command("notebook:run-cell")
+    notebook.run_cell(1)
     page.get_by_text("built False").wait_for()
     notebook.run_all()
     text = notebook.outputs().replace("\u2007", " ")  # tqdm's figure spaces
@@ -49,28 +46,31 @@ def test_stop_an_index_run(notebook: Notebook) -> None:
 
 
 def test_stop_in_a_form(notebook: Notebook) -> None:
-    """The same from the button of Explorer's index tab: the word is in the form, which goes on."""
+    """The stop button of Explorer's index tab: "interrupted", a sound index, and on."""
     page = notebook.page
     many_files(notebook.server.root / "more", 12_000)
     notebook.open(
         "stop-form.ipynb",
         [
-            "import knowledge_nb as knb\nfrom pathlib import Path\nPath('one').mkdir()\n"
-            "Path('more/first').mkdir()\nkb = knb.open('more-store')\nr = kb.index('more/first')\n"
-            "kb = knb.open('more-store', config=None)\nexplorer = knb.Explorer(kb)",
-            "from functools import partial\n"
-            "kb.core.index = partial(kb.core.index, 'more', reindex=True)\nexplorer",
+            "import knowledge_nb as knb\nfrom pathlib import Path\n"
+            "Path('more.toml').write_text('[knowledge]\\npaths = [\"more\"]\\n')\n"
+            "kb = knb.open('more-store', config='more.toml')\nknb.Explorer(kb)",
+            "print('failed', list(kb.check().query('state == \"fail\"')['check']))",
         ],
     )
-    notebook.run_all()
+    notebook.run_cell(0)
     page.get_by_role("tab", name="Index").click()
     page.get_by_role("button", name="Bring up to date").click()
-    page.get_by_role("progressbar").or_(page.locator(".progress-bar")).first.wait_for()
-    notebook.command("notebook:interrupt-kernel")
+    page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_role("alert").wait_for()
     assert "interrupted" in page.get_by_role("alert").inner_text()
-    page.get_by_role("button", name="Look again").click()
     page.get_by_text("did not finish").first.wait_for()
+    page.get_by_role("button", name="Bring up to date").click()
+    page.get_by_text("12,000 files read").wait_for()
+    page.get_by_text("Covers 12,000 indexed documents").first.wait_for()
+    notebook.run_cell(1)
+    page.get_by_text("failed []").wait_for()
+    assert page.get_by_role("alert").locator("visible=true").count() == 0
 
 
 def test_inside_the_event_loop_of_a_kernel(notebook: Notebook) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -212,6 +214,24 @@ def test_one_press_is_one_search(handbook: KnowledgeBase) -> None:
     assert "query empty" in said(form)
 
 
+def test_callbacks_on_two_threads_take_turns(handbook: KnowledgeBase) -> None:
+    """A kernel may run two callbacks at once: one press is one search even then."""
+    form = knb.SearchForm(handbook)
+    seen: list[object] = []
+
+    def slowly(change: object) -> None:
+        seen.append(change)
+        press.start()
+        time.sleep(0.05)
+
+    press = threading.Thread(target=form._button.click)
+    form.observe(slowly, "result")
+    form.query.value = "backup"
+    press.join()
+    assert len(seen) == 1
+    assert form.error is None
+
+
 def test_forms_do_not_share_handlers(handbook: KnowledgeBase) -> None:
     """A cell run five times makes five forms, each of which asks once for one press."""
     forms = [knb.SearchForm(handbook) for _ in range(5)]
@@ -261,10 +281,12 @@ def test_the_index_tab_says_the_state_and_brings_it_up_to_date(tmp_path: Path) -
         explorer = knb.Explorer(kb)
         assert "No indexing pass has completed" in explorer.index._state.value
         explorer.index._index.click()
+        explorer.index.worker.join()
         assert isinstance(explorer.index.error, ConfigurationError)
         kb.index(docs)
         (docs / "b.md").write_text("lamp")
         explorer.index._index.click()
+        explorer.index.worker.join()
         assert explorer.index.error is None
         assert "1 added" in explorer.index._report.value
         assert "Covers 2 indexed documents" in explorer.index._state.value

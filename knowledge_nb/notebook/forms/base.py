@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
@@ -16,6 +18,7 @@ from knowledge_nb.notebook.forms.export import export_csv
 from knowledge_nb.notebook.forms.parts import ChunkView, Rows, alert, copyable, full_width, row
 from knowledge_nb.notebook.html import DIM, details, element, escape, page, prose
 from knowledge_nb.notebook.marks import Marks, marks_of
+from knowledge_nb.notebook.progress import running_kernel
 from knowledge_nb.records import Status
 
 if TYPE_CHECKING:
@@ -23,8 +26,18 @@ if TYPE_CHECKING:
     from knowledge_nb.notebook.frames import ResultFrame
 
 # A press on the button also takes the focus from the field, which sends the field's new value
-# first: the second of two equal questions this close together is not a second wish.
-_SAME_PRESS_SECONDS = 0.25
+# first: the second of two equal questions sent this close together is not a second wish.
+_SAME_PRESS_SECONDS = 0.4
+
+
+def _sent() -> float:
+    """When the browser sent what is being handled; now, where there is no browser."""
+    kernel = running_kernel()
+    if kernel is not None:
+        date = kernel.get_parent("shell").get("header", {}).get("date")
+        if isinstance(date, datetime):
+            return date.timestamp()
+    return time.time()
 
 
 class FrameTrait(traitlets.Any):
@@ -40,6 +53,9 @@ class FrameTrait(traitlets.Any):
 class Guarded(widgets.VBox):
     """A box whose callbacks show their errors in it; ipywidgets itself would swallow them.
 
+    They run one at a time: JupyterLab sends the first message of a widget to the kernel's main
+    thread and later ones to another, so that two presses can meet (measured, ipykernel 7).
+
     Attributes
     ----------
     error : BaseException or None
@@ -49,10 +65,22 @@ class Guarded(widgets.VBox):
     def __init__(self, children: Sequence[widgets.Widget] = ()) -> None:
         self.error: BaseException | None = None
         self._said = ""  # the message that stood there before
+        self._lock = threading.RLock()
         self._message = widgets.HTML(layout=full_width())
         super().__init__(list(children), layout=full_width())
 
     def _guard(self, function: Callable[..., None]) -> Callable[..., None]:
+        shown = self._shown_errors(function)
+
+        def run(*arguments: Any) -> None:
+            with self._lock:
+                shown(*arguments)
+
+        return run
+
+    def _shown_errors(self, function: Callable[..., None]) -> Callable[..., None]:
+        """The function, its errors shown in the box; for a thread of its own, which may be long."""
+
         def run(*arguments: Any) -> None:
             self._said = self._message.value
             self.error = None
@@ -218,8 +246,8 @@ class Form(Guarded):
 
     def _pressed(self) -> None:
         if self._asked is not None:
-            question, finished = self._asked
-            if question == self._question() and time.monotonic() - finished < _SAME_PRESS_SECONDS:
+            question, before = self._asked
+            if question == self._question() and _sent() - before < _SAME_PRESS_SECONDS:
                 self._message.value = self._said
                 return
         self._run()
@@ -245,7 +273,7 @@ class Form(Guarded):
             self._answer.layout.display = "none"
             raise
         finally:
-            self._asked = (question, time.monotonic())
+            self._asked = (question, _sent())
             self._button.disabled = False
             self._status.value = page(element("span", took, f"color: {DIM}", role="status"))
 

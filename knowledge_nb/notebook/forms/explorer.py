@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
@@ -25,6 +26,11 @@ class IndexPane(Guarded):
     Parameters
     ----------
     kb : KnowledgeBase
+
+    Attributes
+    ----------
+    worker : threading.Thread or None
+        The last pass begun here.
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
@@ -42,14 +48,22 @@ class IndexPane(Guarded):
         )
         self._index = widgets.Button(
             description="Bring up to date",
-            tooltip="Index the folders of the settings or of earlier passes; stop it with the "
-            "kernel's stop button",
+            tooltip="Index the folders of the settings or of earlier passes",
             layout=widgets.Layout(width="auto"),
         )
+        self._stop = widgets.Button(
+            description="Stop",
+            tooltip="Stop indexing; what was written so far is sound",
+            disabled=True,
+            layout=widgets.Layout(width="auto"),
+        )
+        self._stopping = threading.Event()
+        self.worker: threading.Thread | None = None
         self._refresh.on_click(self._guard(lambda _: self.refresh()))
-        self._index.on_click(self._guard(lambda _: self._run()))
+        self._index.on_click(self._guard(lambda _: self._start()))
+        self._stop.on_click(lambda _: self._stopping.set())
         self.children = (
-            row(self._refresh, self._index),
+            row(self._refresh, self._index, self._stop),
             self._message,
             self._bar,
             self._report,
@@ -87,21 +101,31 @@ class IndexPane(Guarded):
         )
 
     def _progress(self, files: int, done: int, all_files: int, total: int) -> None:
+        if self._stopping.is_set():
+            raise KeyboardInterrupt(INTERRUPTED)
         # Every tenth of a per cent is a message to the browser; more would slow the pass.
         if files == all_files or files * 1000 // all_files > self._bar.value * 1000 // all_files:
             with self._bar.hold_sync():
                 self._bar.max, self._bar.value = all_files, files
 
-    def _run(self) -> None:
+    def _start(self) -> None:
+        # In a thread, so that the stop button is heard: the kernel's own does not reach a callback.
         self._index.disabled = True
+        self._stop.disabled = False
+        self._stopping.clear()
         self._report.value = ""
         self._bar.value = 0
         self._bar.layout.display = None
+        self.worker = threading.Thread(
+            target=self._shown_errors(self._pass), name="knowledge-index", daemon=True
+        )
+        self.worker.start()
+
+    def _pass(self) -> None:
         try:
             self._tell(self.kb.core.index(progress=self._progress))
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(INTERRUPTED) from None
         finally:
+            self._stop.disabled = True
             self._index.disabled = False
             self._bar.layout.display = "none"
             self.refresh()
