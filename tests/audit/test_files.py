@@ -96,10 +96,11 @@ def test_a_missing_root_says_nothing(place: Place) -> None:
         place.kb.audit_files()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads everything")
 def test_what_cannot_be_read(place: Place) -> None:
     """A file and a folder without permission are unreadable, and the index is not vouched for."""
     (place.folder / "a.md").chmod(0)
+    if os.access(place.folder / "a.md", os.R_OK):
+        pytest.skip("the superuser reads everything")
     (place.folder / "sub").chmod(0)
     try:
         found = states(place)
