@@ -205,6 +205,8 @@ def test_a_cell_run_five_times_and_shown_twice(notebook: Notebook) -> None:
     page.get_by_label("Query").nth(1).fill("freezer door")
     page.get_by_label("Query").nth(1).press("Enter")
     page.get_by_text("hits for freezer door").nth(1).wait_for()
+    # The callback runs beside the cells; it has ended when the busy state has.
+    page.wait_for_function("() => !document.body.innerText.includes('Working…')")
     notebook.run_cell(3)
     said = page.get_by_text("asked ['backup'")
     said.wait_for()
