@@ -23,6 +23,7 @@ from knowledge_nb.export.files import decode
 from knowledge_nb.export.question import question_of
 from knowledge_nb.export.tables import records_table
 from knowledge_nb.export.write import META_SUFFIX, META_VERSION, meta_path
+from knowledge_nb.matching.absence import counted
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
@@ -74,10 +75,13 @@ class Verification:
     def headline(self) -> str:
         """The outcome in words."""
         if self.same:
-            return f"Same: {self.rows:,} rows, as exported {self.exported}."
+            return f"Same: {counted(self.rows, 'row')}, as exported {self.exported}."
         if not self.repeatable:
             return "Not asked again: this export holds no question that can be."
-        return f"Different: {len(self.differences):,} rows differ since {self.exported}."
+        if not self.differences:
+            return "Different: the file, or the columns of the answer, are not as they were."
+        number = counted(len(self.differences), "row")
+        return f"Different since {self.exported}: {number}."
 
     def table(self) -> Table:
         """`row change cause`; empty where nothing differs."""
