@@ -259,7 +259,7 @@ def set_up(connection: Connection, files: StoreFiles) -> None:
     value(connection, "PRAGMA cache_size = -32000")
     value(connection, "PRAGMA wal_autocheckpoint = 4000")
     value(connection, f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES}")
-    # Nearly all removed text is overwritten at once, at no measurable cost, where FAST leaves a
+    # Nearly all removed text is overwritten at once, for 5 % of a pass, where FAST leaves a
     # sixth of it legible in the file (measured). For the rest see store/erase.py.
     value(connection, "PRAGMA secure_delete = ON")
     if blank:
