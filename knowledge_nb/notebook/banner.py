@@ -73,6 +73,9 @@ def _headline(result: Any, answered: bool) -> str:
 
 def _total(result: Any) -> str:
     headline = getattr(result, "headline", None)
+    if callable(headline):  # a record that knows best what it is about
+        return escape(headline())
+    headline = getattr(result, "headline", None)
     if callable(headline):
         return prose(str(headline()))
     matched = getattr(result, "matched", None)
