@@ -73,7 +73,7 @@ def run_sql(
         info.generation,
         info.taken,
         info.completeness,
-        query=query,
+        statement=query,
     )
 
 

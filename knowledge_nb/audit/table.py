@@ -45,6 +45,8 @@ class TableResult:
         Of the snapshot it was computed on, and when that was taken (UTC).
     facts : dict
         Figures beside the rows: a fitted exponent, a total.
+    statement : str
+        The SQL that was asked; "" for a statistic.
     """
 
     table: Table
@@ -54,7 +56,7 @@ class TableResult:
     completeness: Completeness
     notes: tuple[str, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
-    query: str = ""
+    statement: str = ""
     tier: str = ""
     status: Status = Status.OK
 

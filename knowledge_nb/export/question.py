@@ -140,7 +140,7 @@ def question_of(result: Any, table: Table) -> Question:
         return Question(
             table.kind,
             result.arguments,
-            result.query,
+            result.statement,
             totals={"rows": len(table.rows), **result.facts},
             notes=result.notes,
             tier=result.tier,

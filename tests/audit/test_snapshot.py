@@ -411,6 +411,7 @@ def test_sql_has_frames_with_declared_types(place: Place) -> None:
     assert len(empty) == 0
     twice = place.kb.sql("SELECT 1 AS a, 2 AS a, $x AS x", {"x": 3})
     assert list(twice.columns) == ["a", "a_2", "x"]
+    assert "1 row, from the snapshot of generation" in twice._repr_html_()
 
 
 def test_a_refused_query_is_a_query_error(place: Place) -> None:
