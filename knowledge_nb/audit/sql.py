@@ -13,7 +13,10 @@ from knowledge_nb.audit.snapshot import Snapshots
 from knowledge_nb.audit.table import Table, TableResult, Type
 from knowledge_nb.errors import QueryError
 
-_ASKS_FOR_TERMS = re.compile(r"\bterms\b", re.IGNORECASE)
+# By name, or by asking which tables there are: a listing without it would say that it is not.
+_ASKS_FOR_TERMS = re.compile(
+    r"\b(terms|show|information_schema|duckdb_tables|duckdb_columns)\b", re.IGNORECASE
+)
 _INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|U?HUGEINT")
 
 

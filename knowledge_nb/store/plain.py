@@ -163,7 +163,8 @@ def _bad_row(connection: apsw.Connection, table: str) -> str:
             try:
                 (held or b"").decode()
             except UnicodeDecodeError:
-                return f"column {name} of the row with {names[0]} {row[0]!r}"
+                key = (row[0] or b"").decode(errors="replace")
+                return f"column {name} of the row with {names[0]} {key}"
     return "the row is gone again"
 
 
