@@ -13,6 +13,7 @@ import pytest
 from knowledge_nb.core import Core
 from knowledge_nb.errors import (
     ForeignStoreError,
+    IndexNotBuiltError,
     KnowledgeError,
     StoreDamagedError,
     StoreError,
@@ -171,7 +172,9 @@ def test_reset_opens_whatever_is_there(filled: Place, damage: Damage) -> None:
     filled.core.reset(force=True)
     with Writer.open(filled.core.files) as writer:
         assert {each.state for each in check_integrity(writer)} == {"pass", "not run"}
-    assert filled.core.sources() == ()
+    assert filled.core.completeness().documents == 0
+    with pytest.raises(IndexNotBuiltError):
+        filled.core.sources()
     assert filled.core.index(filled.folder).added == 3
     assert [m.path for m in filled.core.enumerate("zarquon").matches] == ["alpha.md"]
 
@@ -197,7 +200,7 @@ def test_reset_while_another_handle_reads(filled: Place, monkeypatch: pytest.Mon
         with pytest.warns(ErasePendingWarning, match="still in knowledge.db-wal"):
             filled.core.reset(force=True)
         assert connection.execute(count).fetchall() == [(3,)]
-    assert other.sources() == ()
+    assert not other.completeness().built
     other.close()
 
 
