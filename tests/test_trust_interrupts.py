@@ -33,8 +33,8 @@ def interrupted(core: Core, folder: Path, after: float) -> bool:
     """Interrupt the main thread's pass as Jupyter does, by SIGINT; whether it struck."""
     timer = threading.Timer(after, signal.raise_signal, (signal.SIGINT,))
     struck = False
-    timer.start()
     try:
+        timer.start()
         core.index(folder, reindex=True)
         while timer.is_alive():
             time.sleep(0.001)
@@ -94,8 +94,8 @@ def test_an_interrupt_inside_one_long_statement(core: Core) -> None:
             connection.execute("DELETE FROM documents")
             connection.execute(endless).fetchall()
 
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the timer must not fire before it
+        timer.start()
         write()
     timer.join()
     with Writer.open(core.files) as writer:
@@ -113,8 +113,8 @@ def test_an_interrupt_while_reading(core: Core) -> None:
             core.enumerate("words")
             core.search("words")
 
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the timer must not fire before it
+        timer.start()
         read()
     timer.join()
     assert core.enumerate("words").matched == DOCUMENTS
@@ -125,8 +125,8 @@ def test_an_interrupt_while_rebuilding(core: Core, tmp_path: Path) -> None:
     """Rebuild is one transaction: interrupted, the old index is still there."""
     for delay in (0.01, 0.03, 0.1):
         timer = threading.Timer(delay, signal.raise_signal, (signal.SIGINT,))
-        timer.start()
         try:
+            timer.start()
             while timer.is_alive():
                 core.rebuild()
             time.sleep(0.05)

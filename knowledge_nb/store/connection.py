@@ -311,8 +311,9 @@ class Writer:
                 f"cannot make the store directory {files.directory}: {error.strerror}"
             ) from error
         lock = WriteLock(files)
-        lock.acquire(wait=wait)
         try:
+            # Inside: an interrupt that comes as the lock is taken gives it back, too.
+            lock.acquire(wait=wait)
             files.prepare()
             with translated(str(files.database)):
                 connection = _open(files, apsw.SQLITE_OPEN_READWRITE)

@@ -38,6 +38,7 @@ class WriteLock:
         StoreLockedError
             Another writer holds it; the message names its process id and for how long.
         """
+        self._owner = os.getpid()
         try:
             self._lock.acquire(timeout=max(wait, 0.0), poll_interval=0.05)
         except Timeout as error:
@@ -46,7 +47,6 @@ class WriteLock:
             raise StoreAccessError(
                 f"cannot lock {self._files.lock}: {error.strerror or error}"
             ) from error
-        self._owner = os.getpid()
         holder = json.dumps({"pid": self._owner, "since": time.time()})
         try:
             self._files.lock_holder.write_text(holder, encoding="utf-8")
@@ -57,11 +57,13 @@ class WriteLock:
             ) from error
 
     def release(self) -> None:
-        """Give the lock back; calling it twice is harmless."""
+        """Give the lock back; harmless where it is not held, or twice."""
         # A forked child runs its copy of our finalisers; only the taker gives the lock back.
         if self._lock.is_locked and os.getpid() == self._owner:
-            self._files.lock_holder.unlink(missing_ok=True)
-            self._lock.release()
+            try:
+                self._files.lock_holder.unlink(missing_ok=True)
+            finally:
+                self._lock.release()
 
     def holder(self) -> tuple[int, float] | None:
         """Process id and start time (seconds since 1970) of the last known holder, if recorded."""
