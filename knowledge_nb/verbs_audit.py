@@ -39,7 +39,8 @@ class AuditVerbs:
         generation and time). It is a copy, never the live file: a second SQLite library in this
         process would drop our locks on it. Reading and writing files, loading extensions and
         attaching databases are refused; tables of one's own go into the catalog `memory`, and
-        `con.register(name, frame)` brings in a DataFrame.
+        `con.register(name, frame)` brings in a DataFrame. It runs on one thread, so that it can be
+        stopped; `SET threads = 4` is faster, and may hang when it is interrupted.
 
         Parameters
         ----------

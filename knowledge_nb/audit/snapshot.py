@@ -26,6 +26,7 @@ from knowledge_nb.errors import (
     IndexNotBuiltError,
     MissingDependencyError,
     StoreAccessError,
+    StoreError,
 )
 from knowledge_nb.matching.word_table import word_table
 from knowledge_nb.records import Completeness
@@ -39,7 +40,13 @@ if TYPE_CHECKING:
 
 EXTENSION_PACKAGE = "duckdb_extension_sqlite_scanner"
 CATALOG = "knowledge"
-_OFFLINE = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+# One thread: with more, a connection whose statement was interrupted cannot be closed in about one
+# of three cases (DuckDB 1.5.5, joins), and the kernel hangs.
+_SETTINGS = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "threads": 1,
+}
 
 _TIMES = "%Y-%m-%dT%H:%M:%SZ"
 # Times become TIMESTAMP (UTC); everything else as it is.
@@ -124,7 +131,7 @@ class Snapshots:
         duckdb = load_duckdb()
         with interruptible():
             path, info = self._current(terms=terms)
-            connection = duckdb.connect(":memory:", config=dict(_OFFLINE))
+            connection = duckdb.connect(":memory:", config=dict(_SETTINGS))
             try:
                 connection.execute(f"ATTACH {_quoted(path)} AS {CATALOG} (READ_ONLY)")
                 connection.execute(f"USE {CATALOG}")
@@ -179,6 +186,8 @@ class Snapshots:
             return path, self._info
 
     def _build(self, connection: Connection, *, terms: bool) -> Path:
+        import duckdb
+
         assert self._place is not None
         assert self._info is not None
         folder = self._place.path
@@ -193,10 +202,12 @@ class Snapshots:
                 write_terms(plain[1], word_table(connection))
                 tables.append(_TERMS)
             _convert(plain, native, tables, self._info)
-        except OSError as error:
-            raise StoreAccessError(
-                f"cannot write a snapshot to {folder}: {error.strerror or error}"
-            ) from error
+        except StoreError:
+            raise
+        except (OSError, duckdb.IOException) as error:
+            for path in (native, native.with_name(f"{native.name}.wal")):
+                path.unlink(missing_ok=True)
+            raise StoreAccessError(f"cannot write a snapshot to {folder}: {error}") from error
         finally:
             for path in plain:
                 path.unlink(missing_ok=True)
@@ -216,7 +227,7 @@ def _convert(
     import duckdb
 
     extension = extension_file()
-    with duckdb.connect(":memory:", config=dict(_OFFLINE)) as connection:
+    with duckdb.connect(":memory:", config=dict(_SETTINGS)) as connection:
         connection.execute(f"LOAD {_quoted(extension)}")
         connection.execute(f"ATTACH {_quoted(native)} AS native")
         for path, statements in zip(plain, tables, strict=True):
@@ -234,6 +245,8 @@ def _convert(
                 info.completeness.statement(),
             ],
         )
+        # Closing would do it too, and would not say where that failed.
+        connection.execute("CHECKPOINT native")
     os.chmod(native, 0o400)
 
 

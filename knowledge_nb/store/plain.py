@@ -16,6 +16,7 @@ import apsw
 from knowledge_nb.errors import StoreDamagedError
 from knowledge_nb.store.sql import rows, run_script
 from knowledge_nb.store.status import iso_time
+from knowledge_nb.store.translate import translated
 
 _TABLES = """
 CREATE TABLE documents (
@@ -85,7 +86,7 @@ def write_plain_copy(connection: apsw.Connection, target: str | os.PathLike[str]
     for number, count in sizes.items():
         words[number >> 20] += count
     documents = list(_read(connection, "documents", _DOCUMENTS))
-    with _NewFile(target) as copy:
+    with translated(os.fspath(target)), _NewFile(target) as copy:
         run_script(copy, _TABLES)
         _fill(copy, "documents", (_document(row, words) for row in documents))
         _fill(
@@ -102,7 +103,7 @@ def write_terms(
     target: str | os.PathLike[str], terms: Iterable[tuple[str, str, int, int, int, int | None]]
 ) -> None:
     """Write the one table `terms` (word, stem, documents, chunks, occurrences, first document)."""
-    with _NewFile(target) as copy:
+    with translated(os.fspath(target)), _NewFile(target) as copy:
         run_script(copy, _TERMS)
         _fill(copy, "terms", terms)
 
@@ -144,7 +145,8 @@ def _fill(copy: apsw.Connection, table: str, lines: Iterable[Sequence[Any]]) -> 
 
 def _read(connection: apsw.Connection, table: str, sql: str) -> Iterator[tuple[Any, ...]]:
     try:
-        yield from connection.execute(sql)
+        with translated(connection.filename):
+            yield from connection.execute(sql)
     except UnicodeDecodeError as error:
         raise StoreDamagedError(
             f"a text in {table} is not UTF-8: {_bad_row(connection, table)}. Such text was never "

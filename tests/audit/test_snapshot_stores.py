@@ -14,6 +14,7 @@ from knowledge_nb.embedding.local import LocalEmbedder
 from knowledge_nb.errors import QueryError, StoreDamagedError
 from knowledge_nb.knowledge_base import open as open_knowledge
 from tests.audit.conftest import Place
+from tests.processes import run
 
 
 def test_a_store_with_vectors(tmp_path: Path) -> None:
@@ -43,6 +44,27 @@ def test_text_that_is_no_utf8_is_named(place: Place) -> None:
         place.kb.sql("SELECT 1")
     (folder,) = place.kb.core.files.directory.glob("knowledge-snapshot-*")
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("limit", [1_000, 200_000])
+def test_a_full_disk_is_told(place: Place, limit: int) -> None:
+    """One error of ours, whichever of the two files does not fit; the store goes on."""
+    script = """
+        import resource, signal, sys, knowledge_nb
+        kb = knowledge_nb.open(sys.argv[1])
+        kb.enumerate("lantern")
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+        try:
+            kb.sql("SELECT 1")
+        except knowledge_nb.StoreError as error:
+            print(type(error).__name__)
+        print(kb.enumerate("lantern").result.matched)
+        kb.close()
+    """
+    said = run(script, place.kb.core.files.directory, limit).split()
+    assert said == ["StoreAccessError", "2"]
+    assert list(place.kb.core.files.directory.glob("knowledge-snapshot-*")) == []
 
 
 def test_threads_share_one_snapshot(place: Place) -> None:
