@@ -352,7 +352,9 @@ class KnowledgeBase(AuditVerbs, EvaluationVerbs):
         NotFoundError
             A path names nothing in the index; nothing was removed.
         """
-        return self.core.remove(*paths)
+        removed = self.core.remove(*paths)
+        self._close_audits()  # the snapshot still holds the text
+        return removed
 
     def watch(
         self,
@@ -467,4 +469,6 @@ class KnowledgeBase(AuditVerbs, EvaluationVerbs):
 
     def reset(self, force: bool = False) -> str:
         """Empty the store; without `force` it refuses and names what it would delete."""
-        return self.core.reset(force=force)
+        deleted = self.core.reset(force=force)
+        self._close_audits()
+        return deleted

@@ -46,6 +46,16 @@ def test_text_that_is_no_utf8_is_named(place: Place) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_removing_a_document_removes_it_from_the_snapshot(place: Place) -> None:
+    """No copy of its text stays in the store's directory until somebody asks again."""
+    place.kb.sql("SELECT body FROM chunks")
+    place.kb.remove("b.md")
+    assert list(place.kb.core.files.directory.glob("knowledge-snapshot-*")) == []
+    assert "b.md" not in place.kb.sql("SELECT path FROM documents")["path"].tolist()
+    place.kb.reset(force=True)
+    assert list(place.kb.core.files.directory.glob("knowledge-snapshot-*")) == []
+
+
 @pytest.mark.parametrize("limit", [1_000, 200_000])
 def test_a_full_disk_is_told(place: Place, limit: int) -> None:
     """One error of ours, whichever of the two files does not fit; the store goes on."""
