@@ -23,7 +23,8 @@ def parse_citation(text: str) -> tuple[str, int]:
         When there is no `#` followed by a whole number.
     """
     path, mark, ordinal = text.rpartition("#")
-    if not mark or not path or not (ordinal.isascii() and ordinal.isdecimal()):
+    number = ordinal.isascii() and ordinal.isdecimal() and len(ordinal) <= 7
+    if not mark or not path or not number:
         raise NotFoundError(
             f"{text!r} is not a citation: expected PATH#NUMBER, such as policies/backup.md#3"
         )

@@ -47,6 +47,10 @@ class Completeness:
         UTC time at which a pass began that did not complete; "" when there is none.
     base : str
         The pinned corpus base; "" before the first pass.
+    older_passes : dict of str to str
+        Folders that the last pass did not look at, with the time of the pass that did.
+    removed_by_hand : int
+        Documents taken out since by `rm`; their files may still be there.
     store_id : str
         Drawn anew whenever the tables are made: a reset starts the generations again.
     """
@@ -61,6 +65,8 @@ class Completeness:
     last_completed: str = ""
     unfinished_since: str = ""
     base: str = ""
+    older_passes: dict[str, str] = field(default_factory=dict)
+    removed_by_hand: int = 0
     store_id: str = ""
 
     @property
@@ -84,11 +90,17 @@ class Completeness:
             f"Covers {counted(self.documents, 'indexed document')} "
             f"({counted(self.chunks, 'chunk')}) as of the pass completed {self.last_completed}."
         ]
+        if self.older_passes:
+            older = ", ".join(f"{path!r} {time}" for path, time in self.older_passes.items())
+            parts.append(f"That pass did not look at what was last looked at earlier: {older}.")
         if self.unfinished_since:
             parts.append(
-                f"WARNING: a later pass began {self.unfinished_since} and did not finish, so some "
-                "documents are newer than others; run `knowledge index` again."
+                f"WARNING: a pass that began {self.unfinished_since} did not finish, so files may "
+                "be missing and some documents newer than others; run `knowledge index` again."
             )
+        if self.removed_by_hand:
+            taken = counted(self.removed_by_hand, "document")
+            parts.append(f"{taken} taken out by `rm` since, whose files may still be there.")
         if self.skipped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.skipped.items())
             parts.append(f"Not covered: {sum(self.skipped.values()):,} skipped ({reasons}).")

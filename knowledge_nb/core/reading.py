@@ -190,6 +190,7 @@ class Reading(Handles):
         NotFoundError
         """
         self._require_built()
+        around = max(0, min(around, 2**20))
         with self.reader.snapshot() as connection:
             ordinal: int | None = None
             first, last = 0, 2**20

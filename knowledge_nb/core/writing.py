@@ -45,6 +45,9 @@ class Writing(Handles):
             There are none.
         """
         if paths:
+            if "" in paths:
+                # os.path would take it for the working directory.
+                raise ConfigurationError("a path to index is empty; name a folder")
             return tuple(paths)
         if self.settings.paths:
             return self.settings.paths
@@ -128,7 +131,7 @@ class Writing(Handles):
         NotFoundError
             A path names neither a document nor a folder with documents; nothing was removed.
         """
-        from knowledge_nb.indexing.bookkeeping import forget_roots
+        from knowledge_nb.indexing.bookkeeping import forget_roots, note_removed
         from knowledge_nb.indexing.replace import delete_documents
         from knowledge_nb.indexing.walk import Root
         from knowledge_nb.store import erase
@@ -151,6 +154,7 @@ class Writing(Handles):
             with writer.transaction() as connection:
                 delete_documents(connection, doomed)
                 forget_roots(connection, doomed)
+                note_removed(connection, len(doomed))
                 erase.mark(connection)
             if left := erase.finish(writer):
                 warnings.warn(left, erase.ErasePendingWarning, stacklevel=3)

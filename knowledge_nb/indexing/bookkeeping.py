@@ -93,17 +93,30 @@ def pin_start(connection: apsw.Connection, roots: Sequence[Root], base: Path) ->
 def pin_end(connection: apsw.Connection, roots: Sequence[Root]) -> None:
     """Pin the end of a pass; an unfinished one stays said where its roots were not walked again."""
     meta = read_meta(connection)
-    left = [
-        path
-        for path in json.loads(meta.get("pass_roots", "[]"))
-        if not any(root.holds(path) for root in roots)
-    ]
+
+    def walked(path: str) -> bool:
+        return any(root.holds(path) for root in roots)
+
+    left = [path for path in json.loads(meta.get("pass_roots", "[]")) if not walked(path)]
+    # What this pass did not look at keeps the time of the pass that did.
+    before = dict.fromkeys(json.loads(meta.get("last_roots", "[]")), meta.get("pass_completed", ""))
+    older = {**json.loads(meta.get("older_passes", "{}")), **before}
+    older = {path: time for path, time in older.items() if not walked(path)}
     write_meta(
         connection,
         pass_started=meta.get("pass_started") if left else None,
         pass_roots=json.dumps(left) if left else None,
         pass_completed=utc_now(),
+        last_roots=json.dumps([root.path for root in roots]),
+        older_passes=json.dumps(older) if older else None,
+        removed_by_hand=meta.get("removed_by_hand") if older else None,
     )
+
+
+def note_removed(connection: apsw.Connection, documents: int) -> None:
+    """Count documents taken out by hand, until a pass over everything takes stock again."""
+    before = int(read_meta(connection).get("removed_by_hand", "0"))
+    write_meta(connection, removed_by_hand=str(before + documents))
 
 
 def find_renames(state: PassState, walk: Walk) -> list[tuple[int, str, str]]:
@@ -138,7 +151,16 @@ def forget_everything(connection: apsw.Connection) -> None:
     connection.execute("DELETE FROM documents")
     connection.execute("DELETE FROM skipped_files")
     connection.execute("DELETE FROM other_types")
-    write_meta(connection, roots=None, pass_started=None, pass_roots=None, pass_completed=None)
+    for key in (
+        "roots",
+        "pass_started",
+        "pass_roots",
+        "pass_completed",
+        "last_roots",
+        "older_passes",
+        "removed_by_hand",
+    ):
+        write_meta(connection, **{key: None})
 
 
 def forget_roots(connection: apsw.Connection, paths: Iterable[str]) -> None:

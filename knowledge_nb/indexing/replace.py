@@ -20,6 +20,7 @@ from knowledge_nb.text import index_headings, index_text
 
 ROWS_A_STATEMENT = 2_400  # of 13 values each: SQLite takes 32,766 to a statement
 HEADING_JOINT = " > "
+LEVEL_CHARACTERS = 500  # of a heading, in the breadcrumbs of the chunks below its own
 
 _KNOWN = "SELECT path, id FROM documents WHERE path IN (SELECT value FROM json_each(?))"
 _INSERT_DOCUMENT = (
@@ -70,18 +71,39 @@ class PreparedDocument:
 
 def prepare_chunks(chunked: ChunkedText) -> tuple[PreparedChunk, ...]:
     """Give each chunk the text that FTS5 sees, stored only where it differs from the shown one."""
-    headings: dict[tuple[str, ...], tuple[str, str | None]] = {}
+    headings: dict[tuple[tuple[str, ...], int], tuple[str, str | None]] = {}
     return tuple(_prepare(chunk, headings) for chunk in chunked.chunks)
 
 
+def _shortened(levels: tuple[str, ...], opens: int) -> tuple[str, ...]:
+    """A breadcrumb in which long levels are whole only where they begin.
+
+    Repeated below, one heading of 450 kB over a thousand sections made a store of 1 GB (measured).
+    """
+    if all(len(level) <= LEVEL_CHARACTERS for level in levels):
+        return levels
+    begin = len(levels) - opens
+    return tuple(
+        level if place >= begin or len(level) <= LEVEL_CHARACTERS else _cut(level)
+        for place, level in enumerate(levels)
+    )
+
+
+def _cut(level: str) -> str:
+    # At white space, so that no word is cut in two.
+    kept = level[:LEVEL_CHARACTERS].rsplit(maxsplit=1)[0] if " " in level else ""
+    return f"{kept} \u2026" if len(kept) <= LEVEL_CHARACTERS else "\u2026"
+
+
 def _prepare(
-    chunk: ChunkText, headings: dict[tuple[str, ...], tuple[str, str | None]]
+    chunk: ChunkText, headings: dict[tuple[tuple[str, ...], int], tuple[str, str | None]]
 ) -> PreparedChunk:
-    known = headings.get(chunk.headings)
+    key = (chunk.headings, chunk.opens)
+    known = headings.get(key)
     if known is None:
-        shown = HEADING_JOINT.join(chunk.headings)
-        terms = index_headings(chunk.headings_plain)
-        known = headings[chunk.headings] = (shown, None if terms == shown else terms)
+        shown = HEADING_JOINT.join(_shortened(chunk.headings, chunk.opens))
+        terms = index_headings(_shortened(chunk.headings_plain, chunk.opens))
+        known = headings[key] = (shown, None if terms == shown else terms)
     terms = index_text(chunk.plain)
     return PreparedChunk(
         known[0],

@@ -51,16 +51,25 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A folder or file to walk: absolute location, and path relative to the base."""
+    """A folder or file to walk: absolute location, path relative to the base, and the base."""
 
     location: str
     path: str
+    base: str = ""
+
+    @property
+    def climbs(self) -> bool:
+        """Whether the base itself lies below this root (its path is `..`, `../..` and so on)."""
+        return set(self.path.split("/")) == {".."}
 
     def holds(self, path: str) -> bool:
         """Whether a document path is this root or lies below it."""
-        if self.path == ".":
-            return path != ".." and not path.startswith("../")
-        return path == self.path or path.startswith(self.path + "/")
+        if self.path == "." or self.climbs:
+            # As many steps up as the root itself has, or fewer; "." has none.
+            return _steps_up(path) <= _steps_up(self.path)
+        if path.startswith(self.path + "/"):
+            return _steps_up(path[len(self.path) + 1 :]) == 0
+        return path == self.path
 
 
 @dataclass(slots=True)
@@ -111,7 +120,7 @@ def resolve_roots(paths: Iterable[str | os.PathLike[str]], base: Path) -> tuple[
             relative.encode("utf-8")
         except UnicodeEncodeError as error:
             raise RootError(f"the name of {location!r} is not UTF-8; rename it") from error
-        roots.setdefault(relative, Root(location, relative))
+        roots.setdefault(relative, Root(location, relative, os.path.abspath(base)))
     return tuple(roots.values())
 
 
@@ -206,7 +215,7 @@ class _Walker:
             if entry.name.startswith("."):
                 self._skip(path, "directory", DOT_DIRECTORY)
             else:
-                pending.append((entry.path, path + "/"))
+                pending.append((entry.path, _prefix(root, entry.path, path)))
         else:
             self._file(root, entry.path, path, status)
 
@@ -247,6 +256,23 @@ class _Walker:
         self, path: str, kind: str, reason: str, size: int | None = None, detail: str = ""
     ) -> None:
         self.walk.skipped.append(Skip(printable_path(path), kind, reason, size, detail))
+
+
+def _prefix(root: Root, location: str, path: str) -> str:
+    """What stands before the names of a directory; the base's own files have nothing there.
+
+    A root above the base reaches the base on a detour, `../base/`: one file must have one path.
+    """
+    if root.climbs and _steps_up(path):
+        path = os.path.relpath(location, root.base).replace(os.sep, "/")
+    return "" if path == "." else path + "/"
+
+
+def _steps_up(path: str) -> int:
+    steps = 0
+    while path == ".." or path.startswith("../"):
+        path, steps = path[3:], steps + 1
+    return steps
 
 
 def _inode(path: str) -> tuple[int, int] | None:

@@ -149,7 +149,11 @@ def coverage(completeness: Completeness, result: Any = None) -> str:
     if completeness.without_vector:
         line.append(f"{completeness.without_vector:,} chunks without a vector")
     if completeness.unfinished_since:
-        line.append("a later pass did not finish")
+        line.append("a pass did not finish")
+    if completeness.older_passes:
+        line.append("parts looked at earlier")
+    if completeness.removed_by_hand:
+        line.append(f"{_counted(completeness.removed_by_hand, 'document')} taken out")
     whole = element("div", prose(completeness.statement()), "margin: 2px 0 2px 14px")
     compiled = getattr(result, "compiled", "")
     if compiled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 import apsw
 
@@ -39,6 +40,8 @@ def read_completeness(connection: apsw.Connection) -> Completeness:
         last_completed=meta.get("pass_completed", ""),
         unfinished_since=meta.get("pass_started", ""),
         base=meta.get("base", ""),
+        older_passes=json.loads(meta.get("older_passes", "{}")),
+        removed_by_hand=int(meta.get("removed_by_hand", "0")),
         store_id=meta.get("store_id", ""),
     )
 
