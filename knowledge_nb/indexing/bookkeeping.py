@@ -167,11 +167,15 @@ def forget_roots(connection: apsw.Connection, paths: Iterable[str]) -> None:
     """Forget roots that were these very documents; else the next pass took them in again."""
     meta = read_meta(connection)
     gone = set(paths)
-    for key in ("roots", "pass_roots"):
+    for key in ("roots", "pass_roots", "last_roots"):
         old = json.loads(meta.get(key, "[]"))
         left = [path for path in old if path not in gone]
         if left != old:
             write_meta(connection, **{key: json.dumps(left)})
+    passes = json.loads(meta.get("older_passes", "{}"))
+    if gone & passes.keys():
+        passes = {path: time for path, time in passes.items() if path not in gone}
+        write_meta(connection, older_passes=json.dumps(passes) if passes else None)
 
 
 def apply_renames(
