@@ -42,9 +42,8 @@ def run(store: Path) -> None:
     ours, theirs = spent(lambda: core.enumerate(query), 7), spent(join, 7)
     if core.enumerate(query).matched != len(join()):
         raise SystemExit("enumerate and the plain join differ")
-    print(
-        f"enumerate of 2 common words and an exclusion / plain join (bound 1): {ours.against(theirs)}"
-    )
+    ratio = ours.against(theirs)
+    print(f"enumerate of 2 common words and an exclusion / plain join (bound 1): {ratio}")
     free = [plain[0], plain[3], plain[700], plain[5000]]
     expression = " OR ".join(f'"{word}"' for word in free)
 

@@ -196,7 +196,7 @@ class JudgeForm(Guarded):
                 "div",
                 f"Topic {escape(qid)}: <bdi><b>{escape(query)}</b></bdi>",
                 "font-size: 1.1em; margin: 6px 0",
-            )  # fmt: skip
+            )
         )
         given = self.judgements.get(self.item)
         for grade, button in self.buttons.items():
