@@ -100,7 +100,11 @@ class Absence:
         ]
         missing = list(dict.fromkeys(missing))
         if not missing:
-            text += " Each of its words occurs, but they never stand together in this order."
+            text += (
+                " Each of its words occurs, but in this order they do not stand next to each other "
+                "in the source; a tag or a link target between two words counts as words between "
+                "them."
+            )
         for word in missing[:MAX_PAIRS]:
             text += f" `{word}` occurs nowhere in the corpus.{self._near(word)}"
         return text + self._one_word(match.written)

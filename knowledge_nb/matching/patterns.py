@@ -19,6 +19,8 @@ MAX_SECONDS = 5.0
 MAX_STEPS = 2_000_000_000  # of backtracking in one word, at worst; some ten seconds
 _WORDS_BETWEEN_LOOKS = 64
 _SHORT = 32  # characters
+_MAX_WAYS = 3_000_000  # to divide a short word among the repeats; six `.*` have 2,760,681
+_MANY_WAYS = 10_000  # from here on, the time is looked at after every word
 _OFTEN = 8  # a repeat up to this often multiplies the time, it does not blow it up
 
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT)
@@ -31,9 +33,10 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     Raises
     ------
     QueryError
-        It is no regular expression (the message says where), or it repeats something that repeats
-        or has alternatives that begin alike: Python's `re` can take time exponential in the length
-        of a word for those, and cannot be stopped.
+        It is no regular expression (the message says where); or it repeats something that repeats
+        or has alternatives that begin alike, or has too many repeats or alternatives in a row:
+        Python's `re` can take time exponential in the length of a word for those, and cannot be
+        stopped.
     """
     pattern = normalize("NFC", pattern)
     try:
@@ -53,6 +56,11 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
             "alike, which can take for ever. Write one repeat, such as [a-z]+ for ([a-z]+)+, or a "
             "possessive one, such as ([a-z]++)+."
         )
+    if sum(_ways(parsed)) > _MAX_WAYS:
+        raise QueryError(
+            f"{pattern[:80]!r} has too many repeats or alternatives in a row, which can take for "
+            "ever. Write at most six such as .* in a row, or possessive ones such as [a-z]++."
+        )
     return compiled
 
 
@@ -69,9 +77,11 @@ def matching(pattern: re.Pattern[str], words: Iterable[Word]) -> list[Word]:
     order = [at for at, word in enumerate(listed) if len(word.word) <= _SHORT]
     long = [at for at, word in enumerate(listed) if len(word.word) > _SHORT]
     long.sort(key=lambda at: len(listed[at].word))
-    looks = [*range(0, len(order), _WORDS_BETWEEN_LOOKS), *range(len(order), len(listed))]
+    parsed = sre_parser.parse(pattern.pattern, re.IGNORECASE)
+    between = _WORDS_BETWEEN_LOOKS if sum(_ways(parsed)) < _MANY_WAYS else 1
+    looks = [*range(0, len(order), between), *range(len(order), len(listed))]
     order += long
-    repeats = _repeats(sre_parser.parse(pattern.pattern, re.IGNORECASE)) if long else 0
+    repeats = _repeats(parsed) if long else 0
     found: list[int] = []
     end = time.monotonic() + MAX_SECONDS
     for start, stop in pairwise([*looks, len(order)]):
@@ -88,6 +98,48 @@ def matching(pattern: re.Pattern[str], words: Iterable[Word]) -> list[Word]:
                 f"{stop:,} of {len(order):,} words. Write fewer repeats in a row."
             )
     return [listed[at] for at in sorted(found)]
+
+
+def _ways(node: Any) -> list[int]:
+    """In how many ways backtracking may take 0, 1, ... `_SHORT` more characters than it must."""
+    ways = [1] + [0] * _SHORT
+    for kind, value in node:
+        if ways[-1] > _MAX_WAYS:
+            break
+        if kind in _REPEATS:
+            low, high, inner = value
+            extra = min(int(high) - int(low), _SHORT)
+            ways = _times(ways, [int(more <= extra) for more in range(_SHORT + 1)])
+            if high <= _OFTEN:  # else `_can_explode` saw to it that there is one way inside
+                within = _ways(inner)
+                for _ in range(int(high)):
+                    ways = _times(ways, within)
+        elif kind is sre.BRANCH:
+            ways = _times(ways, _sums(value[1]))
+        elif kind is sre.SUBPATTERN:
+            ways = _times(ways, _ways(value[3]))
+        elif kind in (sre.ASSERT, sre.ASSERT_NOT):
+            ways = _times(ways, _ways(value[1]))
+        elif kind is sre.ATOMIC_GROUP:
+            ways = _times(ways, _ways(value))
+        elif kind is sre.POSSESSIVE_REPEAT:
+            ways = _times(ways, _ways(value[2]))
+        elif kind is sre.GROUPREF_EXISTS:
+            ways = _times(ways, _sums([part for part in value[1:] if part is not None]))
+    return ways
+
+
+def _times(first: list[int], second: list[int]) -> list[int]:
+    if not any(second[1:]):
+        return first if second[0] == 1 else [min(one * second[0], _MAX_WAYS + 1) for one in first]
+    return [
+        min(sum(first[at] * second[total - at] for at in range(total + 1)), _MAX_WAYS + 1)
+        for total in range(_SHORT + 1)
+    ]
+
+
+def _sums(branches: Any) -> list[int]:
+    return [sum(each) for each in zip(*map(_ways, branches), strict=True)]
 
 
 def _repeats(node: Any) -> int:

@@ -4,11 +4,11 @@
     TERM   = [ "-" ] [ "heading:" | "body:" ] ( WORD | "several words" )
 
 A term without a minus must be in a document, a term with one must not. Nothing else is an
-operator: what FTS5 or another tool would read as one (OR, AND, NOT, NEAR, a trailing ``*``,
-grouping, other fields) is refused by name with a fix, because a query that is answered as
-another question looks like an answer. Between double quotes (straight or typographic)
-everything is text. A word that the index splits (``http://x``, ``std::vector``, ``12:30``,
-``don't``) is the phrase of its parts.
+operator: what FTS5 or another tool would read as one (OR, AND, NOT, NEAR, a leading ``!``, ``^``
+or ``~``, a trailing ``*``, grouping, other fields) is refused by name with a fix, because a query
+that is answered as another question looks like an answer. Between double quotes (straight or
+typographic) everything is text. A word that the index splits (``http://x``, ``std::vector``,
+``12:30``, ``don't``) is the phrase of its parts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from knowledge_nb.matching.refusals import (
     refuse,
     refuse_field,
     refuse_group,
+    refuse_leading,
     refuse_operator,
     refuse_prefix,
     refuse_star,
@@ -38,6 +39,7 @@ TOO_SHORT = "under two characters"
 
 _SCOPE = re.compile(r"(heading|body):")
 _UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _STRAIGHT = '"\uff02'
 _TYPOGRAPHIC = "“”„‟«»〝〞〟"
 _QUOTES = _STRAIGHT + _TYPOGRAPHIC
@@ -269,7 +271,7 @@ class _Scanner:
         text = query[start + 1 : end]
         self.at = _end_of_piece(query, end + 1)
         rest = query[end + 1 : self.at]
-        if rest.startswith("*"):
+        if rest.startswith(("*", "＊", "﹡")):
             refuse_prefix(text)
         if not all(char in _AFTER_QUOTE or _is_invisible(char) for char in rest):
             refuse(
@@ -287,6 +289,7 @@ class _Scanner:
             inner = text.lstrip("(")
             if inner[:1] and (inner[0] in "-" + _QUOTES or _SCOPE.match(inner)):
                 refuse_group(piece, inner[0] if inner[0] == "-" else "heading:")
+        refuse_leading(text, f"{scope}:" if scope else "", sign, _QUOTES)
         if any(mark in text for mark in _QUOTES):
             refuse(
                 f"`{text}` has a double quote inside a word. A phrase begins after a space, "
@@ -338,7 +341,7 @@ def parse(query: str) -> ParsedQuery:
     Parameters
     ----------
     query : str
-        Any text, NUL and lone surrogates included (both count as a space inside a word).
+        Any text, NUL included (it counts as a space inside a word).
 
     Returns
     -------
@@ -350,8 +353,16 @@ def parse(query: str) -> ParsedQuery:
     ------
     QuerySyntaxError
         For anything that the language does not know; the message names it and holds a query
-        that works.
+        that works. For lone surrogates too, which no document can hold: bytes of a shell that are
+        not UTF-8, or half a character.
     """
+    broken = _SURROGATE.search(query)
+    if broken is not None:
+        refuse(
+            f"The query is not valid Unicode text: character {broken.start() + 1} "
+            f"(U+{ord(broken[0]):04X}) is a lone surrogate, as bytes that are not UTF-8 become in "
+            "a shell. Type the query again in UTF-8."
+        )
     parsed = _Scanner(printable(query)).run()
     if all(term.excluded for term in parsed.terms):
         return ParsedQuery((), parsed.dropped, parsed.notes)

@@ -22,6 +22,7 @@ FIELDS = frozenset(
 _FIELD = re.compile(r"([^\W\d_]+):(?!//|:)")
 _OPERATOR_CALL = re.compile(r"(and|or|not|near)(/\d+)?\(|near/\d+$")
 _AROUND = "()[]{}.,;:!?"
+_STARS = {0xFF0A: "*", 0xFE61: "*"}  # full-width and small
 _FIXES = {
     "AND": "Every word must be in the document anyway, so leave it out: `lantern brass`",
     "OR": "Ask for one word at a time and join the answers",
@@ -64,6 +65,14 @@ def refuse_field(piece: str, sign: str, quotes: str) -> None:
     if found is None or found[1].casefold() not in FIELDS:
         return
     rest = bare[found.end() :]
+    if found[1] in ("heading", "body"):  # ours, but for a sign that NFKC made one of ours
+        letters = piece[len(sign) :].startswith(found[1])
+        word = rest if words(rest[:1]) and not any(mark in rest for mark in quotes) else "brass"
+        refuse(
+            f"`{piece}` is not a scope: its {'colon is' if letters else 'letters are'} full-width. "
+            f"Write it in ASCII, such as `{sign}{found[1]}:{word}`. To search for the text "
+            f'itself, quote it: `{sign}"{found[1]}: {word}"`.'
+        )
     name = "body" if found[1].casefold() in ("body", "bodies", "text", "content") else "heading"
     example = rest if words(rest) and not any(mark in rest for mark in quotes) else "brass"
     refuse(
@@ -83,6 +92,7 @@ def refuse_group(piece: str, before: str) -> NoReturn:
 
 def refuse_prefix(text: str) -> NoReturn:
     """Refuse a trailing star."""
+    text = text.translate(_STARS)
     found = words(text)
     prefix = found[-1] if found else "brass"
     refuse(
@@ -92,8 +102,25 @@ def refuse_prefix(text: str) -> NoReturn:
     )
 
 
+def refuse_leading(text: str, scope: str, sign: str, quotes: str) -> None:
+    """Refuse an exclamation mark, a caret or a tilde directly before a word or a phrase."""
+    mark = normalize("NFKC", text[0])
+    rest = text.lstrip("!！^＾~～")
+    if mark not in ("!", "^", "~") or not (words(rest[:1]) or rest[:1] in tuple(quotes)):
+        return
+    phrase = any(quote in rest for quote in quotes)
+    word = '"brass ring"' if phrase else rest.translate(_STARS).rstrip("*")
+    fix = f"Leave it out: `{sign}{word}`."
+    if mark == "!":
+        fix = f"To exclude, write a minus, such as `lantern -{scope}{word}`."
+    if not phrase:
+        fix += f' To search for the text itself, quote it: `{sign}"{text}"`.'
+    refuse(f"`{mark}` before a word (`{text}`) is not an operator here. {fix}")
+
+
 def refuse_star(text: str, sign: str) -> None:
     """Refuse a star in a bare word, which elsewhere would be a wildcard."""
+    text = text.translate(_STARS)
     if "*" not in text or not words(text):
         return
     if text.rstrip(".,;:!?)]}").endswith("*"):

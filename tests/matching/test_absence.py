@@ -76,9 +76,17 @@ def test_what_exclusions_removed(corpus: Corpus) -> None:
 def test_a_phrase_whose_words_occur(corpus: Corpus) -> None:
     """A phrase that is nowhere is told from a word that is nowhere."""
     corpus.put("a.md", ([], ["the lamp of brass"]))
-    assert "they never stand together in this order" in notes(corpus, '"brass lamp"')
+    assert "in this order they do not stand next to each other" in notes(corpus, '"brass lamp"')
     text = notes(corpus, '"brass lampo"')
     assert "`lampo` occurs nowhere in the corpus. Nearest words: `lamp` (1 document)" in text
+
+
+def test_markup_between_the_words_of_a_phrase_is_named(corpus: Corpus) -> None:
+    """Where a tag or a link target parts two words, the note does not say that they are apart."""
+    corpus.text("a.md", "the <b>brass</b> ring, a [retention policy](p/r.md) document\n")
+    for query in ('"brass ring"', '"policy document"'):
+        text = notes(corpus, query)
+        assert "next to each other in the source; a tag or a link target between two words" in text
 
 
 def test_other_places_are_named(corpus: Corpus) -> None:

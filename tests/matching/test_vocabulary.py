@@ -128,6 +128,32 @@ def test_a_harmless_pattern_is_taken(pattern: str) -> None:
     compile_pattern(pattern)
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        ".*" * 30 + "zzz",
+        ".*" * 7,
+        r"\w?" * 30 + "zzz",
+        r"\w{0,8}" * 30 + "zzz",
+        "(a|a)" * 30 + "zzz",
+        "(?:(?:.*x){8}){8}",
+        "(?>" + ".*" * 30 + "zzz)",
+    ],
+)
+def test_many_repeats_in_a_row_are_refused(corpus: Corpus, pattern: str) -> None:
+    """What takes for ever on words of ordinary length is refused before the first of them."""
+    corpus.put("a.md", ([], [" ".join(f"administration{number}" for number in range(5317))]))
+    with pytest.raises(QueryError, match="too many repeats or alternatives in a row"):
+        corpus.vocabulary(pattern=pattern)
+
+
+def test_six_repeats_in_one_alternative_are_taken() -> None:
+    """Repeats are counted along one alternative, and possessive ones not at all."""
+    compile_pattern(".*" * 6)
+    compile_pattern("|".join(f"^{letter}.*.*.*ing$" for letter in "abcdefgh"))
+    compile_pattern("[a-z]++_" * 30)
+
+
 def test_a_slow_pattern_is_stopped(corpus: Corpus) -> None:
     """Many repeats in a row take polynomial time: stopped, with an error, before the long words."""
     words = [f"{'ab' * 30}{number}" for number in range(60)]
