@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from knowledge_nb.cli import FAULT, UNUSABLE
 from knowledge_nb.cli.examples import epilog
+from knowledge_nb.cli.options import not_empty
 from knowledge_nb.cli.output import clean_line
 from knowledge_nb.errors import (
     ConfigurationError,
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 NEGATIVE = 1
 REFUSED = 2
 NO_ANSWER = 3
-UNUSABLE = 4
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -52,6 +53,8 @@ Exit statuses:
        the time limit passed
     {UNUSABLE}  something needed cannot be used: the store (locked, damaged, another
        format), a folder to index, an embeddings server, a package, a disk
+   70  a fault of this program; the traceback on stderr is worth a report
+   {FAULT}  a fault of this program; the traceback on stderr is worth a report
   {INTERRUPTED}  interrupted (Ctrl-C)
   {BROKEN_PIPE}  the reader of a pipe went away
 """
@@ -164,6 +167,23 @@ class VerbGroup(click.Group):
             ctx.fail(f"No such verb: {clean_line(args[0])}.{hint}")
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError:  # of --help or --version; click would exit 1
+            _silence_stdout()
+            sys.exit(BROKEN_PIPE)
+        except OSError as error:
+            _silence_stdout()
+            click.echo(f"knowledge: {one_line(error.strerror or str(error))}", err=True)
+            sys.exit(UNUSABLE)
+
     def invoke(self, ctx: click.Context) -> Any:
         for stream in (sys.stdout, sys.stderr):
             # A locale that cannot show a character shows its escape in place of a traceback.
@@ -230,10 +250,16 @@ def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -
     subcommand_metavar="VERB [ARGS]...",
     no_args_is_help=True,
 )
-@click.option("--store", metavar="DIR", help="The store directory. [default: knowledge]")
+@click.option(
+    "--store",
+    metavar="DIR",
+    callback=not_empty,
+    help="The store directory. [default: knowledge]",
+)
 @click.option(
     "--config",
     metavar="FILE",
+    callback=not_empty,
     help="A settings file. [default: knowledge.toml beside the store named, else here]",
 )
 @click.option(

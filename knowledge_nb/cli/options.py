@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from knowledge_nb.errors import QueryError
+
 DEFAULT_ROWS = 50  # of a list that people read; programs get all of it
 
 Decorator = Callable[[Any], Any]
 
+
+def not_empty(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Refuse an empty string, which would mean the default or the working directory.
+
+    Raises
+    ------
+    click.BadParameter
+    """
+    if value == "" or (isinstance(value, tuple) and "" in value):
+        raise click.BadParameter("empty; an unset shell variable?")
+    return value
+
+
+def _folder(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    return not_empty(ctx, parameter, value) or ""
+
+
 under_option: Decorator = click.option(
     "--under",
     metavar="FOLDER",
-    default="",
+    callback=_folder,
     help="Only documents below this folder of the corpus (or this one file).",
 )
 json_option: Decorator = click.option(
@@ -55,3 +75,20 @@ def rows_wanted(limit: int | None, everything: bool, for_programs: bool) -> int 
     if limit is not None or everything or for_programs:
         return limit
     return DEFAULT_ROWS
+
+
+def refuse_undecoded(*texts: str | None) -> None:
+    """Refuse arguments with bytes that are no text: without them the question is another one.
+
+    Raises
+    ------
+    QueryError
+    """
+    for text in texts:
+        try:
+            (text or "").encode()
+        except UnicodeEncodeError as error:
+            raise QueryError(
+                f"{text!a} holds bytes that are no text in the encoding of this locale "
+                f"({sys.getfilesystemencoding()}); nothing was searched"
+            ) from error

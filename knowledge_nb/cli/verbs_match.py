@@ -141,7 +141,7 @@ def match(
             from knowledge_nb.export.tables import records_table
 
             write_export(core, to, result, records_table("enumerate", result.matches), "documents")
-        _say_what_matters(result, to_file=bool(to))
+        _say_what_matters(result)
     if exit_code and not result.matched:
         click.get_current_context().exit(NEGATIVE)
 
@@ -165,13 +165,12 @@ def one_query(arguments: tuple[str, ...]) -> str:
     return " ".join(arguments)
 
 
-def _say_what_matters(result: EnumerateResult, *, to_file: bool) -> None:
+def _say_what_matters(result: EnumerateResult) -> None:
     """On stderr, what a bare list or number cannot hold and a reader must not miss."""
     if result.dropped_terms or result.truncated or not result.matched:
         for note in result.notes:
             warn(f"knowledge: {clean_line(note)}")
-    if to_file or not result.matched or result.completeness.unfinished_since:
-        warn(f"knowledge: {clean_line(result.completeness.statement())}")
+    warn(f"knowledge: {clean_line(result.completeness.statement())}")
 
 
 def _write_paths(result: EnumerateResult, end: str) -> None:
