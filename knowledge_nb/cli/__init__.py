@@ -10,7 +10,6 @@ import os
 import sys
 
 UNUSABLE = 4
-FAULT = 70  # EX_SOFTWARE of sysexits.h
 
 
 def main() -> None:
@@ -27,11 +26,6 @@ def main() -> None:
     except KeyboardInterrupt:  # before, or after, the group had it in hand
         sys.stderr.write("knowledge: interrupted\n")
         sys.exit(130)
-    except Exception:  # a bug: whatever the status, not 1, which is an answer
-        import traceback
-
-        sys.stderr.write(traceback.format_exc())
-        sys.exit(FAULT)
     except Exception:  # noqa: BLE001 - reported whole, and ended with a status of its own
         # Python's own status for it is 1, which says here that the answer is no.
         import traceback

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from knowledge_nb.cli import FAULT, UNUSABLE
+from knowledge_nb.cli import UNUSABLE
 from knowledge_nb.cli.examples import epilog
 from knowledge_nb.cli.options import not_empty
 from knowledge_nb.cli.output import clean_line
@@ -54,7 +54,6 @@ Exit statuses:
     {UNUSABLE}  something needed cannot be used: the store (locked, damaged, another
        format), a folder to index, an embeddings server, a package, a disk
    70  a fault of this program; the traceback on stderr is worth a report
-   {FAULT}  a fault of this program; the traceback on stderr is worth a report
   {INTERRUPTED}  interrupted (Ctrl-C)
   {BROKEN_PIPE}  the reader of a pipe went away
 """

@@ -18,6 +18,8 @@ from knowledge_nb.cli.output import (
     say,
     size,
     table,
+    unfinished,
+    warn_unfinished,
     write_json,
 )
 from knowledge_nb.errors import CorpusEmptyError, IndexNotBuiltError
@@ -42,6 +44,8 @@ def show(app: App, target: str, around: int) -> None:
     with app.core() as core:
         say(core.tier())
         chunks = core.show(target, around=around)
+        if warning := unfinished(core.completeness()):
+            say(warning)
     for chunk in chunks:
         click.echo()
         click.echo(click.style(clean_line(chunk.citation), bold=True))
@@ -65,6 +69,8 @@ def sources(app: App, as_json: bool, to: ExportTo) -> None:
             say(tier)
         completeness = answerable(core)
         documents = core.sources()
+    if for_programs:
+        warn_unfinished(completeness)
     if as_json:
         write_json(
             {

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import click
 
 from knowledge_nb.cli.group import NEGATIVE, App, Interrupted, pass_app
-from knowledge_nb.cli.options import json_option
+from knowledge_nb.cli.options import json_option, not_empty
 from knowledge_nb.cli.output import (
     clean_line,
     coverage_record,
@@ -37,7 +37,7 @@ wait_option = click.option(
 
 
 @click.command()
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, callback=not_empty)
 @click.option("--reindex", is_flag=True, help="Read every file again, whatever its hash.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @click.option("--reconcile", is_flag=True, help="Also remove documents whose file is gone.")
@@ -164,7 +164,7 @@ def erasing() -> Iterator[None]:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", nargs=-1, required=True, callback=not_empty)
 @wait_option
 @pass_app
 def rm(app: App, paths: tuple[str, ...], wait: float) -> None:

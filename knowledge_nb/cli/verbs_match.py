@@ -15,6 +15,7 @@ from knowledge_nb.cli.options import (
     json_option,
     limit_option,
     refuse_together,
+    refuse_undecoded,
     rows_wanted,
     under_option,
 )
@@ -28,6 +29,7 @@ from knowledge_nb.cli.output import (
     table,
     title,
     warn,
+    warn_unfinished,
     write_bytes,
     write_json,
 )
@@ -131,6 +133,7 @@ def match(
     elif as_json:
         require_answer(result)
         write_json(_record(result))
+        warn_unfinished(result.completeness)
     else:
         require_answer(result)
         if count:
@@ -153,8 +156,9 @@ def one_query(arguments: tuple[str, ...]) -> str:
     ------
     QueryError
         One of several arguments holds white space: the shell took quotes that were meant for us,
-        and without them the query would be another one.
+        and without them the query would be another one. Or one holds bytes that are no text.
     """
+    refuse_undecoded(*arguments)
     if len(arguments) > 1:
         for argument in arguments:
             if argument.split() != [argument]:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from knowledge_nb.cli.group import App, pass_app
-from knowledge_nb.cli.options import json_option, under_option
+from knowledge_nb.cli.options import json_option, refuse_undecoded, under_option
 from knowledge_nb.cli.output import (
     clean_line,
     coverage_record,
     notes,
     require_folder,
     say,
+    unfinished,
+    warn_unfinished,
     write_json,
 )
 from knowledge_nb.records import Hit, Mode, SearchResult, Status
@@ -50,6 +52,7 @@ def search(
 
     A ranking proves no absence: `knowledge match` says which documents hold a word.
     """
+    refuse_undecoded(*query)
     with app.core() as core:
         result = core.search(" ".join(query), k=k, mode=mode, under=under, timeout=timeout)
         if not result.hits and result.status is Status.OK:
@@ -57,6 +60,7 @@ def search(
         if as_json:
             require_answer(result)
             write_json(_record(result))
+            warn_unfinished(result.completeness)
         else:
             render(result)
 
@@ -97,6 +101,8 @@ def render(result: SearchResult) -> None:
         under = f" under {result.under}" if result.under else ""
         say(f"The best {len(result.hits)}{under}, of at most {result.k} asked for.")
     notes(result.notes)
+    if warning := unfinished(result.completeness):
+        say(warning)
 
 
 def _hit(hit: Hit, excerpt: tuple[Excerpt, ...]) -> None:

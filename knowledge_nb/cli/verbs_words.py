@@ -13,6 +13,7 @@ from knowledge_nb.cli.options import (
     json_option,
     limit_option,
     refuse_together,
+    refuse_undecoded,
     rows_wanted,
 )
 from knowledge_nb.cli.output import (
@@ -21,6 +22,7 @@ from knowledge_nb.cli.output import (
     notes,
     say,
     table,
+    warn_unfinished,
     write_json,
 )
 from knowledge_nb.records import VocabularyResult
@@ -51,6 +53,7 @@ def words(
     refuse_together(json=as_json, **to.named())
     refuse_together(limit=limit, all=everything)
     refuse_together(**to.named(), limit=limit)
+    refuse_undecoded(pattern, prefix)
     for_programs = as_json or bool(to)
     with app.core() as core:
         result = core.vocabulary(
@@ -60,6 +63,7 @@ def words(
         render(result)
         return
     require_answer(result)
+    warn_unfinished(result.completeness)
     if not to:
         write_json(_record(result))
         return
