@@ -79,6 +79,15 @@ class Completeness:
         """Whether a pass ever completed."""
         return bool(self.last_completed)
 
+    def unfinished(self) -> str:
+        """The warning of a pass that did not finish; "" where there is none."""
+        if not self.unfinished_since:
+            return ""
+        return (
+            f"WARNING: a pass that began {self.unfinished_since} did not finish, so files may "
+            "be missing and some documents newer than others; run `knowledge index` again."
+        )
+
     def statement(self) -> str:
         """The completeness statement: one paragraph of plain words."""
         if not self.built:
@@ -93,11 +102,8 @@ class Completeness:
         if self.older_passes:
             older = ", ".join(f"{path!r} {time}" for path, time in self.older_passes.items())
             parts.append(f"That pass did not look at what was last looked at earlier: {older}.")
-        if self.unfinished_since:
-            parts.append(
-                f"WARNING: a pass that began {self.unfinished_since} did not finish, so files may "
-                "be missing and some documents newer than others; run `knowledge index` again."
-            )
+        if warning := self.unfinished():
+            parts.append(warning)
         if self.removed_by_hand:
             taken = counted(self.removed_by_hand, "document")
             parts.append(f"{taken} taken out by `rm` since, whose files may still be there.")

@@ -81,19 +81,9 @@ def covers(completeness: Completeness) -> None:
     say(completeness.statement())
 
 
-def unfinished(completeness: Completeness) -> str:
-    """The warning of a pass that did not finish; "" where there is none."""
-    if not completeness.unfinished_since:
-        return ""
-    return (
-        f"WARNING: a pass that began {completeness.unfinished_since} did not finish, so files may "
-        "be missing and some documents newer than others; run `knowledge index` again."
-    )
-
-
 def warn_unfinished(completeness: Completeness) -> None:
     """The same on stderr, where stdout is for programs."""
-    if said := unfinished(completeness):
+    if said := completeness.unfinished():
         warn(f"knowledge: {clean_line(said)}")
 
 

@@ -18,7 +18,6 @@ from knowledge_nb.cli.output import (
     say,
     size,
     table,
-    unfinished,
     warn_unfinished,
     write_json,
 )
@@ -44,7 +43,7 @@ def show(app: App, target: str, around: int) -> None:
     with app.core() as core:
         say(core.tier())
         chunks = core.show(target, around=around)
-        if warning := unfinished(core.completeness()):
+        if warning := core.completeness().unfinished():
             say(warning)
     for chunk in chunks:
         click.echo()

@@ -16,7 +16,6 @@ from knowledge_nb.cli.output import (
     notes,
     require_folder,
     say,
-    unfinished,
     warn_unfinished,
     write_json,
 )
@@ -101,7 +100,7 @@ def render(result: SearchResult) -> None:
         under = f" under {result.under}" if result.under else ""
         say(f"The best {len(result.hits)}{under}, of at most {result.k} asked for.")
     notes(result.notes)
-    if warning := unfinished(result.completeness):
+    if warning := result.completeness.unfinished():
         say(warning)
 
 
