@@ -1,6 +1,6 @@
-"""`python -m tests.benchmarks [vectors|evaluation|handbook|cranfield|coverage] [FOLDER]`.
+"""`python -m tests.benchmarks [vectors|evaluation|handbook|cranfield|coverage|forms] [FOLDER]`.
 
-Ratios measured in one run; `coverage` takes a store in place of a folder.
+Ratios measured in one run; `coverage` and `forms` take a store in place of a folder.
 
 Without a folder a seeded corpus of 40,000 files and 55 MB is generated. Speed is never asserted
 in a test: these figures depend on the machine and on what else it does, the ratios hardly.
@@ -31,6 +31,11 @@ def main(arguments: list[str]) -> None:
         from tests.benchmarks import coverage
 
         coverage.run(Path(arguments[1]) if len(arguments) > 1 else None)
+        return
+    if arguments[:1] == ["forms"]:
+        from tests.benchmarks import forms
+
+        forms.run(Path(arguments[1]) if len(arguments) > 1 else None)
         return
     with tempfile.TemporaryDirectory(prefix="knowledge-benchmark-") as scratch:
         place = Path(scratch)
