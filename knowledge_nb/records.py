@@ -79,6 +79,13 @@ class Completeness:
         """Whether a pass ever completed."""
         return bool(self.last_completed)
 
+    @property
+    def status(self) -> Status:
+        """OK, or why no question to this store has an answer."""
+        if not self.built:
+            return Status.INDEX_NOT_BUILT
+        return Status.OK if self.documents else Status.CORPUS_EMPTY
+
     def unfinished(self) -> str:
         """The warning of a pass that did not finish; "" where there is none."""
         if not self.unfinished_since:
@@ -86,6 +93,27 @@ class Completeness:
         return (
             f"WARNING: a pass that began {self.unfinished_since} did not finish, so files may "
             "be missing and some documents newer than others; run `knowledge index` again."
+        )
+
+    def emptiness(self) -> str:
+        """Why there is nothing to search, and what to run; "" where there are documents."""
+        if not self.built:
+            again = "again" if self.unfinished_since else "FOLDER"
+            return f"{self.statement()} Run `knowledge index {again}`."
+        if self.documents:
+            return ""
+        if self.removed_by_hand:
+            taken = counted(self.removed_by_hand, "document")
+            return (
+                f"The index holds no document: `knowledge rm` took out {taken} since the last "
+                "pass. `knowledge index` takes in again the files that are still there."
+            )
+        skipped = sum(self.skipped.values())
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.skipped.items())
+        return (
+            "The last pass left no document in the index"
+            + (f"; it skipped {skipped:,} ({reasons})" if skipped else "")
+            + ". `knowledge index FOLDER` takes in another folder."
         )
 
     def statement(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from knowledge_nb.errors import CorpusEmptyError, IndexNotBuiltError, NoAnswerError, QueryEmptyError
-from knowledge_nb.records import Status
+from knowledge_nb.records import Completeness, Status
 
 _REFUSALS: dict[Status, type[NoAnswerError]] = {
     Status.INDEX_NOT_BUILT: IndexNotBuiltError,
@@ -25,3 +25,15 @@ def require_answer(result: Any) -> None:
     refusal = _REFUSALS.get(result.status)
     if refusal is not None:
         raise refusal(" ".join(result.notes) or str(result.status), result)
+
+
+def require_documents(completeness: Completeness) -> None:
+    """Refuse a store that cannot answer any question.
+
+    Raises
+    ------
+    IndexNotBuiltError, CorpusEmptyError
+    """
+    refusal = _REFUSALS.get(completeness.status)
+    if refusal is not None:
+        raise refusal(completeness.emptiness(), completeness)

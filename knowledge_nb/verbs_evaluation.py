@@ -105,7 +105,8 @@ class EvaluationVerbs:
                 **(fusion or {}),
                 **options,
             )
-        _warn_degraded(record)
+        if record.degraded:
+            _warn_degraded(record.notes[0])
         return run_frame(record)
 
     def evaluate(
@@ -203,7 +204,8 @@ class EvaluationVerbs:
         Returns
         -------
         Explanation
-            A row a tier; `.text`, `.terms`, `.entries`, a chart.
+            A row a tier; `.text`, `.terms`, `.entries`, a chart. Of the lexical answer, with a
+            `DegradedSearchWarning`, where vectors could not be asked.
 
         Raises
         ------
@@ -212,7 +214,10 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.explaining import explain
         from knowledge_nb.notebook.frames_evaluation import explanation_frame
 
-        return explanation_frame(explain(self.core, query, target, k=k, mode=mode, **options))
+        record = explain(self.core, query, target, k=k, mode=mode, **options)
+        if record.degraded:
+            _warn_degraded(record.tier)
+        return explanation_frame(record)
 
     def reconcile(self, query: str, k: int = 10, **options: Any) -> Reconciliation:
         """Hold the rankings against the complete set of `enumerate`.
@@ -268,11 +273,10 @@ class EvaluationVerbs:
         return pool(runs, depth)
 
 
-def _warn_degraded(record: Any) -> None:
-    if record.degraded:
-        from knowledge_nb.retrieval.tier import DegradedSearchWarning
+def _warn_degraded(said: str) -> None:
+    from knowledge_nb.retrieval.tier import DegradedSearchWarning
 
-        warnings.warn(record.notes[0], DegradedSearchWarning, stacklevel=3)
+    warnings.warn(said, DegradedSearchWarning, stacklevel=3)
 
 
 class _bar:  # used as a function

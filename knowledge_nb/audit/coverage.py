@@ -203,12 +203,8 @@ def coverage(
     result = CoverageResult(
         Status.OK, tier, Universe(()), listed=tuple(listed), under=under, completeness=completeness
     )
-    if not completeness.built:
-        note = f"{completeness.statement()} Run `knowledge index FOLDER`."
-        return replace(result, status=Status.INDEX_NOT_BUILT, notes=(note,))
-    if not completeness.documents:
-        note = "The last pass left no document in the index, so nothing can match."
-        return replace(result, status=Status.CORPUS_EMPTY, notes=(note,))
+    if note := completeness.emptiness():
+        return replace(result, status=completeness.status, notes=(note,))
     scope = resolve(connection, under)
     universe = read_universe(connection, under)
     parsed = [_parse(entry.term) for entry in listed]

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from knowledge_nb.audit.private import PrivateDirectory, parents
 from knowledge_nb.errors import (
-    CorpusEmptyError,
     IndexNotBuiltError,
     MissingDependencyError,
     StoreAccessError,
@@ -30,6 +29,7 @@ from knowledge_nb.errors import (
 )
 from knowledge_nb.matching.word_table import word_table
 from knowledge_nb.records import Completeness
+from knowledge_nb.refusals import require_documents
 from knowledge_nb.store.plain import write_plain_copy, write_terms
 from knowledge_nb.store.status import read_completeness, utc_now
 
@@ -168,7 +168,7 @@ class Snapshots:
             )
         with self._guard, self._reader.snapshot() as connection:
             completeness = read_completeness(connection)
-            _require_documents(completeness)
+            require_documents(completeness)
             state = (completeness.state, os.getpid())
             if state != self._state or self._place is None or not self._place.path.is_dir():
                 self._forget()
@@ -212,13 +212,6 @@ class Snapshots:
             for path in plain:
                 path.unlink(missing_ok=True)
         return native
-
-
-def _require_documents(completeness: Completeness) -> None:
-    if not completeness.built:
-        raise IndexNotBuiltError(completeness.statement() + " Run `knowledge index PATH`.")
-    if not completeness.documents:
-        raise CorpusEmptyError("the corpus is empty: the last pass left no document in the index")
 
 
 def _convert(

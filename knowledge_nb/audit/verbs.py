@@ -50,7 +50,7 @@ def coverage_of(
             Universe(()),
             listed=listed,
             under=printable(under),
-            notes=(f"{Completeness().statement()} Run `knowledge index FOLDER`.",),
+            notes=(Completeness().emptiness(),),
         )
     with core.snapshot(timeout) as (connection, completeness, tier):
         return coverage(
@@ -76,9 +76,9 @@ def files_of(
         with core.snapshot() as (connection, known, tier):
             indexed = known_documents(connection)
     if not known.built:
-        note = f"{known.statement()} Run `knowledge index FOLDER`."
+        notes = (known.emptiness(),)
         return FilesResult(
-            Status.INDEX_NOT_BUILT, tier, under=under, notes=(note,), completeness=known
+            Status.INDEX_NOT_BUILT, tier, under=under, notes=notes, completeness=known
         )
     return audit_files(
         indexed,
@@ -101,17 +101,13 @@ def match_set_of(core: Core, kind: type[Set], query: str, *, under: str = "") ->
     parsed = parse(query)
     shown = printable(query)
     if not core.reader.is_built():
-        note = f"{Completeness().statement()} Run `knowledge index FOLDER`."
+        note = Completeness().emptiness()
         return kind(Universe(()), 0, query=shown, notes=(note,), status=Status.INDEX_NOT_BUILT)
     with core.snapshot() as (connection, completeness, tier):
-        status = Status.OK
+        status = completeness.status
         notes = list(parsed.notes)
-        if not completeness.built:
-            status = Status.INDEX_NOT_BUILT
-            notes = [f"{completeness.statement()} Run `knowledge index` again."]
-        elif not completeness.documents:
-            status = Status.CORPUS_EMPTY
-            notes = ["The last pass left no document in the index, so nothing can match."]
+        if status is not Status.OK:
+            notes = [completeness.emptiness()]
         elif not parsed.terms:
             status = Status.QUERY_EMPTY
             notes = ["Nothing of the query can be searched. Name a word of two letters or more."]

@@ -1,4 +1,4 @@
-"""The export options that several verbs share: `--csv --jsonl --parquet --bom --keep-formulas`."""
+"""The export options that several verbs share: `--csv --json-file --jsonl --parquet` and more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from knowledge_nb.audit.table import Table
     from knowledge_nb.core import Core
 
-FORMS = ("csv", "jsonl", "parquet")
+FORMS = {"csv": "csv", "json_file": "json", "jsonl": "jsonl", "parquet": "parquet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class ExportTo:
     """What the options say."""
 
     csv: str | None = None
+    json_file: str | None = None
     jsonl: str | None = None
     parquet: str | None = None
     bom: bool = False
@@ -33,8 +34,8 @@ class ExportTo:
         return any(self.named().values())
 
     def named(self) -> dict[str, str | None]:
-        """The files by format, for `refuse_together`."""
-        return {form: getattr(self, form) for form in FORMS}
+        """The files by option, for `refuse_together`."""
+        return {option: getattr(self, option) for option in FORMS}
 
 
 def export_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,6 +45,7 @@ def export_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def with_target(*arguments: Any, **options: Any) -> Any:
         to = ExportTo(
             options.pop("csv_file"),
+            options.pop("json_file"),
             options.pop("jsonl_file"),
             options.pop("parquet_file"),
             bom=options.pop("bom"),
@@ -53,7 +55,7 @@ def export_options(function: Callable[..., Any]) -> Callable[..., Any]:
             name = "--bom" if to.bom else "--keep-formulas"
             raise click.UsageError(f"{name} is about a CSV file; it needs --csv FILE.")
         if to.parquet == "-":
-            raise click.UsageError("Parquet needs a file; --csv and --jsonl can go to stdout.")
+            raise click.UsageError("Parquet needs a file; the other forms can go to stdout.")
         return function(*arguments, to=to, **options)
 
     for option in reversed(_OPTIONS):
@@ -69,6 +71,11 @@ _OPTIONS = (
         metavar="FILE",
         help=f"Write CSV (- for stdout): {_WHOLE}. Text that a spreadsheet would run as a formula "
         "gets an apostrophe.",
+    ),
+    click.option(
+        "--json-file",
+        metavar="FILE",
+        help="The same rows as one JSON array (--json is the answer with its notes, on stdout).",
     ),
     click.option("--jsonl", "jsonl_file", metavar="FILE", help="The same as JSON Lines."),
     click.option("--parquet", "parquet_file", metavar="FILE", help="The same as Parquet."),
@@ -96,7 +103,7 @@ def write_export(core: Core, to: ExportTo, result: Any, table: Table, noun: str)
     from knowledge_nb.export.question import question_of
     from knowledge_nb.export.write import export
 
-    form, file = next((form, file) for form, file in to.named().items() if file is not None)
+    form, file = next((FORMS[name], file) for name, file in to.named().items() if file is not None)
     if file == "-":
         question_of(result, table)  # refuses what is no whole answer
         written = encode(table, form, bom=to.bom, neutralise=not to.keep_formulas)

@@ -21,8 +21,9 @@ from knowledge_nb.cli.output import (
     warn_unfinished,
     write_json,
 )
-from knowledge_nb.errors import CorpusEmptyError, IndexNotBuiltError
+from knowledge_nb.errors import IndexNotBuiltError
 from knowledge_nb.records import Completeness, Status
+from knowledge_nb.refusals import require_documents
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
@@ -111,8 +112,7 @@ def answerable(core: Core) -> Completeness:
         raise IndexNotBuiltError(
             f"no indexing pass has completed in {core.files.directory}: run `knowledge index PATH`"
         )
-    if not completeness.documents:
-        raise CorpusEmptyError("the corpus is empty: the last pass left no document in the index")
+    require_documents(completeness)
     return completeness
 
 

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from knowledge_nb.cli.export_options import ExportTo, export_options, write_export
 from knowledge_nb.cli.group import App, pass_app
-from knowledge_nb.cli.options import json_option, refuse_undecoded, under_option
+from knowledge_nb.cli.options import json_option, refuse_together, refuse_undecoded, under_option
 from knowledge_nb.cli.output import (
     clean_line,
     coverage_record,
     notes,
     require_folder,
     say,
+    warn,
     warn_unfinished,
     write_json,
 )
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 @under_option
 @json_option
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS")
+@export_options
 @pass_app
 def search(
     app: App,
@@ -46,11 +49,13 @@ def search(
     under: str,
     as_json: bool,
     timeout: float | None,
+    to: ExportTo,
 ) -> None:
     """Rank passages for a free text, best first.
 
     A ranking proves no absence: `knowledge match` says which documents hold a word.
     """
+    refuse_together(json=as_json, **to.named())
     refuse_undecoded(*query)
     with app.core() as core:
         result = core.search(" ".join(query), k=k, mode=mode, under=under, timeout=timeout)
@@ -60,8 +65,20 @@ def search(
             require_answer(result)
             write_json(_record(result))
             warn_unfinished(result.completeness)
+        elif to:
+            require_answer(result)
+            from knowledge_nb.export.tables import records_table
+
+            write_export(core, to, result, records_table("search", result.hits), "hits")
+            _say_what_matters(result)
         else:
             render(result)
+
+
+def _say_what_matters(result: SearchResult) -> None:
+    """On stderr, what a bare list of hits cannot hold."""
+    for line in (result.tier, *result.notes, result.completeness.statement()):
+        warn(f"knowledge: {clean_line(line)}")
 
 
 def _record(result: SearchResult) -> dict[str, object]:

@@ -224,9 +224,7 @@ class Reading(Handles):
         self._require_built()
         with self.snapshot() as (connection, completeness, _):
             if not completeness.built:
-                raise IndexNotBuiltError(
-                    f"{completeness.statement()} Run `knowledge index` again.", completeness
-                )
+                raise IndexNotBuiltError(completeness.emptiness(), completeness)
             return tuple(
                 Document(path, chunks, size, iso_time(modified), indexed, stale)
                 for path, chunks, size, modified, indexed, stale in rows(connection, _DOCUMENTS)

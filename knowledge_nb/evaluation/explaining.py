@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from knowledge_nb.citation import ORDINAL_BITS, citation, parse_citation
-from knowledge_nb.errors import CorpusEmptyError, IndexNotBuiltError, NotFoundError, QueryError
+from knowledge_nb.errors import NotFoundError, QueryError
 from knowledge_nb.evaluation.entering import Entry, Situation, entries
 from knowledge_nb.evaluation.explaining_words import (
     Place,
@@ -19,10 +19,10 @@ from knowledge_nb.evaluation.explaining_words import (
 from knowledge_nb.evaluation.making import Ranker
 from knowledge_nb.evaluation.questions import Question, embed_all
 from knowledge_nb.evaluation.term_weights import TermWeight, term_weights
-from knowledge_nb.records import Mode, Status
+from knowledge_nb.records import Mode
+from knowledge_nb.refusals import require_documents
 from knowledge_nb.retrieval.fusion import RRF_K, check_fusion, fuse
 from knowledge_nb.retrieval.lexical import CommonTerms, LexicalRanking
-from knowledge_nb.retrieval.notes import status_notes
 from knowledge_nb.retrieval.search import look, usable_embedder
 from knowledge_nb.retrieval.tier import tier_line
 from knowledge_nb.retrieval.vector import VectorRanking
@@ -124,28 +124,26 @@ def explain(
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise QueryError(f"k is a whole number from 1 up, not {k!r}")
     facts = look(core.reader, None)
-    if facts.status is Status.INDEX_NOT_BUILT:
-        raise IndexNotBuiltError(" ".join(status_notes(facts.status)))
-    if facts.status is Status.CORPUS_EMPTY:
-        raise CorpusEmptyError(" ".join(status_notes(facts.status)))
+    require_documents(facts.completeness)
     embedder = core.matching_embedder() if mode != "lexical" else None
     if mode is None:
         mode = "fused" if facts.dimension is not None and embedder is not None else "lexical"
     embedder = usable_embedder(embedder, facts, mode) if mode != "lexical" else None
     question = embed_all(embedder, {"": query}, mode)[""]
-    reason = question.reason
-    if mode == "fused" and reason:
-        mode = "lexical"
-    tier = tier_line(
-        mode,
-        model=embedder.model if embedder is not None else "",
-        dimension=facts.dimension,
-        without_vector=facts.completeness.without_vector,
-        reason=reason,
-    )
     fusion = (weights, rrf_k, window)
     with core.reader.snapshot() as connection:
         ranker = Ranker(core, connection, under)
+        question = ranker.answerable(question, mode)
+        reason = question.reason
+        if mode == "fused" and reason:
+            mode = "lexical"
+        tier = tier_line(
+            mode,
+            model=embedder.model if embedder is not None else "",
+            dimension=facts.dimension,
+            without_vector=facts.completeness.without_vector,
+            reason=reason,
+        )
         shown, chunk_ids = _target(core, ranker, target)
         words = ranker.by_words(question.parsed, ranker.chunks, ranker.chunks, common_terms)
         near = ranker.by_vector(question, ranker.chunks)

@@ -12,22 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import apsw
 
 from knowledge_nb.citation import ORDINAL_BITS
-from knowledge_nb.errors import (
-    CorpusEmptyError,
-    EvaluationError,
-    IndexNotBuiltError,
-    QueryError,
-)
+from knowledge_nb.errors import EvaluationError, MissingDependencyError, QueryError, StoreError
 from knowledge_nb.evaluation.docnos import DocnoRule, docnos, rule_name
 from knowledge_nb.evaluation.questions import Question, embed_all
 from knowledge_nb.evaluation.resume import Progress, Saved
 from knowledge_nb.evaluation.runs import Outcome, Provenance, Ranking, RunRecord, counted
 from knowledge_nb.evaluation.topics import read_topics
-from knowledge_nb.records import Mode, Status
+from knowledge_nb.records import Mode
+from knowledge_nb.refusals import require_documents
 from knowledge_nb.retrieval import lexical, vector
 from knowledge_nb.retrieval.fusion import RRF_K, check_fusion, fuse
 from knowledge_nb.retrieval.lexical import CANDIDATES, CommonTerms, LexicalQuery
-from knowledge_nb.retrieval.notes import status_notes
 from knowledge_nb.retrieval.search import Facts, look, usable_embedder
 from knowledge_nb.retrieval.under import Under, resolve
 from knowledge_nb.retrieval.vector import memory_of
@@ -135,10 +130,7 @@ def make_run(
     check_fusion(2, k=rrf_k, weights=weights, window=window)
     _check(mode, k, unit, common_terms)
     facts = look(core.reader, None)
-    if facts.status is Status.INDEX_NOT_BUILT:
-        raise IndexNotBuiltError(" ".join(status_notes(facts.status)))
-    if facts.status is Status.CORPUS_EMPTY:
-        raise CorpusEmptyError(" ".join(status_notes(facts.status)))
+    require_documents(facts.completeness)
     embedder = None if mode == "lexical" else core.matching_embedder()
     if mode is None:
         mode = "fused" if facts.dimension is not None and embedder is not None else "lexical"
@@ -232,7 +224,8 @@ def _rank_batch(
             )
         names = docnos(ranker.paths, settings.docno)
         for question in questions.values():
-            outcome, pairs = _rank_one(ranker, question, settings)
+            asked = ranker.answerable(question, settings.mode)
+            outcome, pairs = _rank_one(ranker, asked, settings)
             if settings.unit == "chunk":
                 yield outcome, tuple((ranker.name_chunk(n, names), score) for n, score in pairs)
             else:
@@ -277,6 +270,16 @@ class Ranker:
             under=self.scope,
             common_terms=common_terms,
         )
+
+    def answerable(self, question: Question, mode: Mode) -> Question:
+        """The question; in "fused" without its vector, and why, where sqlite-vec cannot be used."""
+        if mode != "fused" or question.vector is None:
+            return question
+        try:
+            stored.load(self.connection)
+        except (MissingDependencyError, StoreError) as error:
+            return replace(question, vector=None, reason=str(error))
+        return question
 
     def by_vector(self, question: Question, depth: int) -> vector.VectorRanking:
         """The vector ranking to a depth; empty for a question without a vector."""

@@ -160,12 +160,13 @@ def reconcile(
     if embedder is not None:
         embedder = usable_embedder(embedder, facts, "fused")
     question = embed_all(embedder, {"": asked}, mode)[""]
-    tiers = TIERS if question.vector is not None else TIERS[:1]
     settings = Settings(mode, weights=weights, rrf_k=rrf_k, window=window)
     with core.reader.snapshot() as connection:
         ranker = Ranker(core, connection, under)
         if ranker.generation != whole.completeness.generation:
             raise EvaluationError("the index changed between set and rankings: ask again")
+        question = ranker.answerable(question, mode)
+        tiers = TIERS if question.vector is not None else TIERS[:1]
         ranks: dict[Mode, dict[str, int]] = {}
         for tier in tiers:
             depth = window or ranker.chunks if tier == "fused" else ranker.chunks

@@ -10,13 +10,7 @@ from knowledge_nb.audit.coverage import CoverageResult
 from knowledge_nb.audit.files import FilesResult
 from knowledge_nb.audit.match_set import MatchSet
 from knowledge_nb.audit.table import Table, TableResult
-from knowledge_nb.errors import (
-    CorpusEmptyError,
-    ExportError,
-    IndexNotBuiltError,
-    NoAnswerError,
-    QueryEmptyError,
-)
+from knowledge_nb.errors import ExportError
 from knowledge_nb.records import (
     Completeness,
     EnumerateResult,
@@ -24,12 +18,7 @@ from knowledge_nb.records import (
     Status,
     VocabularyResult,
 )
-
-_REFUSALS: dict[Status, type[NoAnswerError]] = {
-    Status.INDEX_NOT_BUILT: IndexNotBuiltError,
-    Status.CORPUS_EMPTY: CorpusEmptyError,
-    Status.QUERY_EMPTY: QueryEmptyError,
-}
+from knowledge_nb.refusals import require_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +72,8 @@ def question_of(result: Any, table: Table) -> Question:
     ExportError
         The result is a page of a longer list.
     """
-    refusal = _REFUSALS.get(getattr(result, "status", Status.OK))
-    if refusal is not None:
-        raise refusal(" ".join(getattr(result, "notes", ())) or str(result.status), result)
+    if hasattr(result, "status"):
+        require_answer(result)
     if isinstance(result, EnumerateResult):
         return _enumerate(result)
     if isinstance(result, VocabularyResult):

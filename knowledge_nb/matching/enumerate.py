@@ -169,12 +169,8 @@ def _check(sort: str, limit: int | None, min_body_matches: int) -> None:
 
 
 def _no_answer(result: EnumerateResult, status: Status) -> EnumerateResult:
-    if status is Status.INDEX_NOT_BUILT:
-        note = f"{Completeness().statement()} Run `knowledge index FOLDER`."
-        if result.completeness.unfinished_since:
-            note = f"{result.completeness.statement()} Run `knowledge index` again."
-    elif status is Status.CORPUS_EMPTY:
-        note = "The last pass left no document in the index, so nothing can match."
+    if status is not Status.QUERY_EMPTY:
+        note = result.completeness.emptiness()
     elif result.dropped_terms:
         dropped = ", ".join(f"`{term}` ({reason})" for term, reason in result.dropped_terms)
         note = f"Nothing is left to search for: {dropped}. Name a longer word."

@@ -118,13 +118,7 @@ def _question(pattern: str | None, prefix: str | None, tier: str) -> tuple[Vocab
 
 
 def _no_answer(result: VocabularyResult, status: Status) -> VocabularyResult:
-    if status is Status.INDEX_NOT_BUILT:
-        note = f"{Completeness().statement()} Run `knowledge index FOLDER`."
-        if result.completeness.unfinished_since:
-            note = f"{result.completeness.statement()} Run `knowledge index` again."
-    else:
-        note = "The last pass left no document in the index, so there are no words."
-    return replace(result, status=status, notes=(note,))
+    return replace(result, status=status, notes=(result.completeness.emptiness(),))
 
 
 def _notes(result: VocabularyResult, shown: Sequence[Word], matched: int, every: int) -> list[str]:

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from knowledge_nb.records import Hit, SearchResult, Status
+from knowledge_nb.records import Completeness, Hit, SearchResult, Status
 from knowledge_nb.retrieval.lexical import LexicalRanking
 from knowledge_nb.retrieval.under import Under
 
 _NAMED = 5  # words written out in a note; the result carries them all
 
-_STATUS = {
-    Status.INDEX_NOT_BUILT: "No indexing pass has completed: run `knowledge index PATH`.",
-    Status.CORPUS_EMPTY: (
-        "The last completed pass left no document in the index: look at `knowledge stats` for what "
-        "was skipped, then run `knowledge index PATH`."
-    ),
-    Status.QUERY_EMPTY: (
-        "Nothing of this query can be searched: it needs a word of two or more letters or digits."
-    ),
-}
+_QUERY_EMPTY = (
+    "Nothing of this query can be searched: it needs a word of two or more letters or digits."
+)
 _NOTHING = (
     "No chunk was found. A ranking proves no absence: ask enumerate (`knowledge match`) which "
     "documents hold the words."
 )
 
 
-def status_notes(status: Status) -> tuple[str, ...]:
+def status_notes(status: Status, completeness: Completeness) -> tuple[str, ...]:
     """Why there is no answer about the corpus, and the next command."""
-    return (_STATUS[status],)
+    return (_QUERY_EMPTY if status is Status.QUERY_EMPTY else completeness.emptiness(),)
 
 
 def answer_notes(

@@ -75,13 +75,6 @@ class Facts:
     dimension: int | None = None
     pinned: EmbedderIdentity | None = None
 
-    @property
-    def status(self) -> Status:
-        """OK, or why no search of this store is an answer."""
-        if not self.completeness.built:
-            return Status.INDEX_NOT_BUILT
-        return Status.OK if self.completeness.documents else Status.CORPUS_EMPTY
-
 
 def search(
     reader: Reader,
@@ -161,9 +154,9 @@ def search(
     asked = SearchResult(query, Status.OK, mode, k, "", dropped_terms=dropped, under=under)
     embedding = Embedding()
     if mode != "lexical":
-        if facts.status is not Status.OK:
+        if facts.completeness.status is not Status.OK:
             tier = tier_line(mode, model=model or "", dimension=facts.dimension)
-            return _without_hits(asked, facts.status, facts.completeness, tier)
+            return _without_hits(asked, facts.completeness.status, facts.completeness, tier)
         with step("embed"):
             usable = usable_embedder(embedder, facts, mode)
             embedding = embed_question(usable, query, mode, deadline)
@@ -350,7 +343,7 @@ def _near(
 def _status(
     mode: Mode, completeness: Completeness, parsed: LexicalQuery, embedding: Embedding
 ) -> Status:
-    status = Facts(completeness).status
+    status = completeness.status
     if status is not Status.OK:
         return status
     by_words = mode != "vector" and bool(parsed.terms)
@@ -371,7 +364,11 @@ def _without_hits(
     asked: SearchResult, status: Status, completeness: Completeness, tier: str
 ) -> SearchResult:
     return dataclasses.replace(
-        asked, status=status, tier=tier, notes=status_notes(status), completeness=completeness
+        asked,
+        status=status,
+        tier=tier,
+        notes=status_notes(status, completeness),
+        completeness=completeness,
     )
 
 

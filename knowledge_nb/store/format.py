@@ -165,11 +165,7 @@ def check_format(connection: apsw.Connection, where: str) -> None:
         raise ForeignStoreError(
             f"{where} is not an SQLite file. Name another store with --store, or move it away."
         ) from error
-    if application != APPLICATION_ID and ("table", "chunks") not in found:
-        raise ForeignStoreError(
-            f"{where} is an SQLite file, but not a knowledge store. Name another store with "
-            "--store, or move it away."
-        )
+    _refuse_foreign(found, application, where)
     if ("table", "meta") not in found:
         raise StoreShapeError(f"{where} has no meta table, so its version is unknown. {_REBUILD}")
     try:
@@ -197,6 +193,30 @@ def check_format(connection: apsw.Connection, where: str) -> None:
     if differences:
         raise StoreShapeError(
             f"{where} has format {version} but another shape: {differences}. {_REBUILD}"
+        )
+
+
+def refuse_foreign(connection: apsw.Connection, where: str) -> None:
+    """Refuse an SQLite file that somebody else made; a damaged or a blank one passes.
+
+    Raises
+    ------
+    ForeignStoreError
+    """
+    try:
+        found = shape_of(connection)
+        application = value(connection, "PRAGMA application_id")
+    except apsw.Error:
+        return
+    if found:
+        _refuse_foreign(found, application, where)
+
+
+def _refuse_foreign(found: Shape, application: int, where: str) -> None:
+    if application != APPLICATION_ID and ("table", "chunks") not in found:
+        raise ForeignStoreError(
+            f"{where} is an SQLite file, but not a knowledge store. Name another store with "
+            "--store, or move it away."
         )
 
 

@@ -8,7 +8,7 @@ from knowledge_nb.errors import StoreAccessError, StoreError, StoreLockedError
 from knowledge_nb.store import erase, vectors
 from knowledge_nb.store.connection import Connection, Writer, set_up
 from knowledge_nb.store.files import StoreFiles
-from knowledge_nb.store.format import drop_everything
+from knowledge_nb.store.format import drop_everything, refuse_foreign
 from knowledge_nb.store.sql import rows, value
 from knowledge_nb.store.translate import translated
 
@@ -30,9 +30,12 @@ def reset_store(files: StoreFiles, *, wait: float = 0.0) -> str:
     Raises
     ------
     StoreLockedError, StoreAccessError
+    ForeignStoreError
+        The file is a sound SQLite file that is not ours: nothing in it is touched.
     """
     with Writer.open(files, wait=wait, gate=False) as writer:
         connection = writer.connection
+        refuse_foreign(connection, str(files.database))
         try:
             with translated(str(files.database)):
                 rows(connection, "PRAGMA secure_delete = ON")

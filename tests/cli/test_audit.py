@@ -92,17 +92,18 @@ def test_coverage_without_an_index(run: Run, terms: Path) -> None:
     assert not (terms.parent / "x.csv").exists()
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "json-file", "jsonl", "parquet"])
 def test_exports_are_verified(run: Run, small: Path, corpus: Path, terms: Path, form: str) -> None:
     """Same; then, after a change, which row differs and why, with status 1."""
     for verb in (
         ["match", "lantern"],
+        ["search", "lantern", "-k", "3"],
         ["words"],
         ["sources"],
         ["coverage", terms],
         ["audit"],
     ):
-        out = f"{verb[0]}.{form}"
+        out = f"{verb[0]}.{form.removesuffix('-file')}"
         done = run(*verb, f"--{form}", out)
         assert (done.status, done.out) == (0, "")
         assert f"written to {out}" in done.err
@@ -111,11 +112,12 @@ def test_exports_are_verified(run: Run, small: Path, corpus: Path, terms: Path, 
         assert done.out.startswith("Same: ")
     (corpus / "new.md").write_text("A lantern.\n")
     run("index", corpus)
-    done = run("verify-export", f"match.{form}")
+    out = f"match.{form.removesuffix('-file')}"
+    done = run("verify-export", out)
     assert done.status == 1
     assert done.out.splitlines()[0].endswith(": 1 row.")
     assert "document new in the index" in done.out
-    record = json.loads(run("verify-export", f"match.{form}", "--json").out)
+    record = json.loads(run("verify-export", out, "--json").out)
     assert record["differences"][0]["row"] == "new.md"
 
 

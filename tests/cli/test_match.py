@@ -115,6 +115,19 @@ def test_no_form_for_programs_answers_from_an_empty_corpus(
     assert "left no document in the index" in done.err
 
 
+def test_what_rm_emptied_is_not_laid_on_the_pass(run: Run, small: Path) -> None:
+    """Every verb says that `rm` took the documents out, not that a pass found none."""
+    assert run("rm", ".").status == 0
+    verbs = (
+        *(["match", "lantern"], ["match", "lantern", "--count"], ["search", "lantern"]),
+        *(["words"], ["sources"]),
+    )
+    for verb in verbs:
+        done = run(*verb)
+        assert done.status == 3
+        assert "`knowledge rm` took out 3 documents since the last pass" in done.err
+
+
 @pytest.mark.parametrize("query", ["", "   ", "a", "!!", '""', "-", "heading:", '"', "\U0001f600"])
 @pytest.mark.parametrize("mode", [[], ["--json"], ["--count"]], ids=" ".join)
 def test_a_query_that_cannot_be_searched_is_refused(ask: Run, query: str, mode: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,7 +167,8 @@ def test_explain_and_reconcile_say_that_vectors_could_not_be_asked(
 ) -> None:
     """They explain the lexical answer that a search gives then."""
     server.faults = Faults(status=500)
-    why = kb.explain("lantern harbour", "a.md")
+    with pytest.warns(DegradedSearchWarning, match="DEGRADED to lexical"):
+        why = kb.explain("lantern harbour", "a.md")
     assert why.result.mode == "lexical"
     assert "DEGRADED" in why.result.tier
     assert "the vectors could not be asked" in why["why"][1]
@@ -175,3 +177,23 @@ def test_explain_and_reconcile_say_that_vectors_could_not_be_asked(
     assert any("vectors could not be asked" in note for note in found.result.notes)
     with pytest.raises(knb.EmbeddingError):
         kb.fusion_grid(TOPICS)
+
+
+def test_without_the_extension_every_topic_degrades(
+    kb: knb.KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a search: words alone and the reason; mode "vector" never falls back."""
+    lexical = kb.run(TOPICS, mode="lexical").result.rankings
+    kb.close()
+    monkeypatch.setitem(sys.modules, "sqlite_vec", None)
+    with pytest.warns(DegradedSearchWarning, match="8 of 8 topics"):
+        run = kb.run(TOPICS, mode="fused")
+    assert run.degraded == tuple(TOPICS)
+    assert run.result.rankings == lexical
+    assert all("sqlite-vec" in each.degraded for each in run.result.outcomes)
+    with pytest.warns(DegradedSearchWarning, match="sqlite-vec"):
+        explained = kb.explain("lantern", "d.md", mode="fused")
+    assert explained.result.mode == "lexical"
+    assert any("sqlite-vec" in note for note in kb.reconcile("lantern").result.notes)
+    with pytest.raises(knb.MissingDependencyError):
+        kb.run(TOPICS, mode="vector")

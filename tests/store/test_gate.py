@@ -162,7 +162,21 @@ def test_the_gate_refuses_and_says_what_it_is(
     assert filled.core.files.database.read_bytes() == before
 
 
-@pytest.mark.parametrize("damage", [*EVERY_DAMAGE, garbled_index], ids=lambda d: d.__name__)
+OURS = [damage for damage in (*EVERY_DAMAGE, garbled_index) if damage is not foreign]
+
+
+def test_reset_leaves_the_file_of_somebody_else(filled: Place) -> None:
+    """A sound SQLite file of another program is not emptied, whoever asks."""
+    filled.core.close()
+    foreign(filled)
+    before = filled.core.files.database.read_bytes()
+    with pytest.raises(ForeignStoreError, match="move it away"):
+        filled.core.reset(force=True)
+    filled.core.close()
+    assert filled.core.files.database.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", OURS, ids=lambda d: d.__name__)
 def test_reset_opens_whatever_is_there(filled: Place, damage: Damage) -> None:
     """Reset leaves a clean, empty, sound index, of which the next pass makes a whole one."""
     filled.core.close()
