@@ -15,7 +15,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.lab import CHROMIUM, FLAGS, Notebook, Server, lab, settings, voila
+from tests.browser.lab import (
+    CHROMIUM,
+    FLAGS,
+    Notebook,
+    Server,
+    lab,
+    notebook_seven,
+    settings,
+    voila,
+)
 from tests.conftest import HANDBOOK
 
 
@@ -31,7 +40,7 @@ def missing() -> str:
     """What a browser test needs and this machine has not; "" when it has all."""
     if not CHROMIUM.exists():
         return f"no Chromium at {CHROMIUM} (Debian: apt-get install chromium)"
-    for name in ("playwright", "jupyterlab", "voila", "ipykernel"):
+    for name in ("playwright", "jupyterlab", "notebook", "voila", "ipykernel"):
         if importlib.util.find_spec(name) is None:
             return f"no {name} (pip install 'knowledge-nb[browser]')"
     return ""
@@ -67,6 +76,15 @@ def server(needed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     with knb.open(root / "handbook-store") as kb:
         kb.index(HANDBOOK)
     running = lab(tmp_path_factory.mktemp("home"), root)
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def notebook_server(needed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One Notebook 7."""
+    home, root = tmp_path_factory.mktemp("seven-home"), tmp_path_factory.mktemp("seven-root")
+    running = notebook_seven(home, root)
     yield running
     running.close()
 

@@ -129,6 +129,20 @@ def lab(home: Path, root: Path) -> Server:
     )
 
 
+def notebook_seven(home: Path, root: Path) -> Server:
+    """A Notebook 7, the page of one document without JupyterLab around it."""
+    return Server(
+        [
+            *(sys.executable, "-m", "notebook", "--no-browser", "--allow-root"),
+            *("--ServerApp.ip=127.0.0.1", "--ServerApp.port={port}", "--ServerApp.port_retries=0"),
+            *("--IdentityProvider.token={token}", "--ServerApp.root_dir={root}"),
+            "--JupyterNotebookApp.expose_app_in_browser=True",
+        ],
+        home,
+        root,
+    )
+
+
 def voila(home: Path, root: Path) -> Server:
     """A Voila server over the notebooks of a folder."""
     return Server(

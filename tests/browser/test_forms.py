@@ -90,6 +90,36 @@ def test_keyboard_alone(notebook: Notebook) -> None:
     page.get_by_role("region", name="The chunk").wait_for()
 
 
+def test_judging_by_keyboard(notebook: Notebook) -> None:
+    """A digit judges and the cursor stays; Tab and Space reach every grade; all is in the file."""
+    page = notebook.page
+    opening = (
+        f"{OPEN}\nruns = kb.run({{'q1': 'alarm', 'q2': 'freezer'}}, k=5)\n"
+        "knb.JudgeForm(kb, kb.pool(runs, 3), 'judged.txt')"
+    )
+    notebook.open("judge.ipynb", [opening])
+    notebook.run_all()
+    grade = field(page, "Grade")
+    grade.focus()
+    qrels = notebook.server.root / "judged.txt"
+    for done, digit in enumerate("203", start=1):
+        page.keyboard.press(digit)
+        page.get_by_text(f"{done} of 6 judged").wait_for()
+        assert grade.evaluate("field => field === document.activeElement && field.value === ''")
+        assert len(qrels.read_text().splitlines()) == done
+    page.keyboard.press("x")
+    page.get_by_text("'x' is no grade; type one of 0, 1, 2, 3").wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.get_by_text("4 of 6 judged").wait_for()
+    page.get_by_role("button", name="‹ Back").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("judged 1; another grade replaces it").wait_for()
+    assert sorted(line.split()[-1] for line in qrels.read_text().splitlines()) == list("0123")
+    assert wide(page) == 0
+
+
 def test_tabs_an_error_and_on(dark_notebook: Notebook) -> None:
     """Every tab of Explorer, in the dark, at 800 pixels: an error in one, then on with the work."""
     notebook, page = dark_notebook, dark_notebook.page

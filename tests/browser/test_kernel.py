@@ -1,4 +1,4 @@
-"""What only a real kernel shows: the stop button, an event loop, charts, Voila."""
+"""What only a real kernel shows: the stop button, an event loop, charts, Notebook 7, Voila."""
 
 from __future__ import annotations
 
@@ -108,6 +108,47 @@ def test_charts_are_pictures(notebook: Notebook) -> None:
     assert pictures.count() == 3
     for at in range(3):
         assert pictures.nth(at).evaluate("image => image.naturalWidth") > 300
+
+
+def test_notebook_seven(open_page: Callable[..., Any], notebook_server: Server) -> None:
+    """The forms in Notebook 7: ask, read a chunk, an error, and on; a frame speaks there too."""
+    write_notebook(
+        notebook_server.root / "seven.ipynb",
+        [
+            f"import knowledge_nb as knb\nkb = knb.open('store')\n"
+            f"r = kb.core.index({str(HANDBOOK)!r})",
+            "knb.Explorer(kb)",
+            "kb.enumerate('freezer')",
+        ],
+    )
+    page = open_page(width=900)
+    page.goto(f"{notebook_server.url}/notebooks/seven.ipynb?token={notebook_server.token}")
+    page.locator(".jp-NotebookKernelStatus, .jp-Notebook-ExecutionIndicator").first.wait_for(
+        timeout=60_000
+    )
+    page.wait_for_function(
+        "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
+        " === 'idle'",
+        timeout=60_000,
+    )
+    page.evaluate(
+        "() => window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)"
+    )
+    page.get_by_text("documents for freezer").first.wait_for(timeout=60_000)
+    query = page.get_by_label("Query").locator("visible=true").first
+    query.fill("backup")
+    query.press("Enter")
+    page.get_by_text("hits for backup").wait_for()
+    page.get_by_role("button", name="policies/backup.md#1").click()
+    page.get_by_role("region", name="The chunk").wait_for()
+    page.get_by_role("tab", name="Match").click()
+    query = page.get_by_label("Query").locator("visible=true").first
+    query.fill("a OR b")
+    query.press("Enter")
+    page.get_by_role("alert").locator("visible=true").wait_for()
+    query.fill("alarm")
+    query.press("Enter")
+    page.get_by_text("documents for alarm").wait_for()
 
 
 def test_voila(open_page: Callable[..., Any], voila_server: Server) -> None:
