@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 
 from knowledge_nb.audit.table import Table, Type
+from knowledge_nb.errors import NotFoundError
 from knowledge_nb.indexing.bookkeeping import NOT_TAKEN
 from knowledge_nb.indexing.classify import LeftOut, prepare_document, read_file
 from knowledge_nb.indexing.walk import UNREADABLE, FoundFile, Root, Walk, resolve_roots, walk_roots
@@ -158,10 +159,13 @@ def audit_files(
     ------
     RootError
         A root is missing or cannot be read; nothing can be said of it.
+    NotFoundError
+        Nothing lies under the folder, neither on disk nor in the index.
     """
     folder = posixpath.normpath(under) if under else "."
     roots = resolve_roots(paths, Path(completeness.base))
-    scope = Root("", folder)
+    # "." is the whole corpus, also what lies beside its base, and not only what lies below that.
+    scope: Root | _Everything = _Everything() if folder == "." else Root("", folder)
     known = {
         path: values
         for path, values in indexed.items()
@@ -184,6 +188,11 @@ def audit_files(
             )
     found += _other_types(walk, roots, store, scope, known)
     found += _gone(walk, known)
+    if not found and folder != "." and not os.path.lexists(Path(completeness.base, folder)):
+        raise NotFoundError(
+            f"nothing lies under {folder!r}, neither on disk nor in the index; paths are relative "
+            f"to the corpus base, {completeness.base}"
+        )
     found.sort(key=lambda file: file.path)
     result = FilesResult(
         Status.OK,
@@ -195,6 +204,13 @@ def audit_files(
         completeness=completeness,
     )
     return _with_notes(result)
+
+
+class _Everything:
+    """A scope that leaves nothing out."""
+
+    def holds(self, path: str) -> bool:
+        return True
 
 
 def _on_disk(file: FoundFile, held: Held | None) -> FileState:
@@ -238,7 +254,7 @@ def _other_types(
     walk: Walk,
     roots: Sequence[Root],
     store: StoreFiles,
-    scope: Root,
+    scope: Root | _Everything,
     known: Known,
 ) -> list[FileState]:
     """The files of types that a pass does not take: the walk counts them, so walk for them."""
@@ -282,7 +298,11 @@ def _with_notes(result: FilesResult) -> FilesResult:
     notes = []
     totals = result.totals
     if totals[CHANGED][0] or totals[NEW][0]:
-        notes.append("`knowledge index` takes in what is changed and new.")
+        lost = any(file.state == CHANGED and file.reason for file in result.files)
+        notes.append(
+            "`knowledge index` takes in what is changed and new"
+            + (", and takes out what has a reason above." if lost else ".")
+        )
     if totals[GONE][0]:
         notes.append("`knowledge index --reconcile` removes what is gone.")
     if totals[UNREADABLE][0]:

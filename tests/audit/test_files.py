@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_nb.errors import RootError
+import knowledge_nb as knb
+from knowledge_nb.errors import NotFoundError, RootError
 from tests.audit.conftest import CORPUS, Place
 
 
@@ -137,3 +138,36 @@ def test_the_store_inside_the_folder_is_not_opened(tmp_path: Path) -> None:
     assert found["store"] == "the store itself"
     assert found["sly.md"] == "the store itself"
     kb.close()
+
+
+def test_folders_beside_the_base_are_looked_at(tmp_path: Path) -> None:
+    """Roots that lie outside the corpus base: what is gone and new there is no agreement."""
+    for name in ("one", "two", "never"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text(f"frost {name}\n")
+    with knb.open(tmp_path / "store") as kb:
+        kb.index(tmp_path / "one", tmp_path / "two")
+        assert set(kb.audit_files()["state"]) == {"indexed"}
+        (tmp_path / "two" / "a.md").unlink()
+        (tmp_path / "two" / "b.md").write_text("gamma\n")
+        found = {row.path: row.state for row in kb.audit_files().itertuples()}
+        assert found == {"a.md": "indexed", "../two/a.md": "gone", "../two/b.md": "new"}
+        only = kb.audit_files(tmp_path / "two")
+        assert only["state"].tolist() == ["gone", "new"]
+        assert kb.audit_files(tmp_path / "never")["state"].tolist() == ["new"]
+        assert kb.audit_files(under="../two")["state"].tolist() == ["gone", "new"]
+        checks = {check.name: check.state for check in kb.doctor().result.checks}
+        assert checks["files changed since"] == "fail"
+
+
+def test_a_folder_that_is_not_there_is_no_agreement(place: Place) -> None:
+    """An empty folder agrees; a name that nothing has is refused."""
+    with pytest.raises(NotFoundError, match="'sup', neither on disk nor in the index"):
+        place.kb.audit_files(under="sup")
+    (place.folder / "empty").mkdir()
+    assert place.kb.audit_files(under="empty").empty
+    place.write("a.md", b"caf\xe9")
+    notes = place.kb.audit_files().result.notes
+    assert notes == (
+        "`knowledge index` takes in what is changed and new, and takes out what has a reason above.",
+    )
