@@ -156,7 +156,7 @@ def test_folders_beside_the_base_are_looked_at(tmp_path: Path) -> None:
         assert only["state"].tolist() == ["gone", "new"]
         assert kb.audit_files(tmp_path / "never")["state"].tolist() == ["new"]
         assert kb.audit_files(under="../two")["state"].tolist() == ["gone", "new"]
-        checks = {check.name: check.state for check in kb.doctor().result.checks}
+        checks = {check.check: check.state for check in kb.doctor().result.checks}
         assert checks["files changed since"] == "fail"
 
 
