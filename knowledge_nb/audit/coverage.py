@@ -46,13 +46,20 @@ class CoverageTerm:
         The earlier term that asks the same; such a row takes nothing from the other rows' unique
         documents, and has none itself.
     error : str
-        Why it was not answered; the counts are then 0 and say nothing.
+        Why it was not answered; the counts are then 0 and say nothing, and tables leave them out.
+    left_out : str
+        Parts of it that were not searched, with the reasons.
     notes : str
-        What was left out of it, and the like.
+        The same in a sentence, and the like.
     compiled : str
         The query as it was read.
     relatives : tuple of (str, int)
         Forms other than the words as written, with the documents that hold each.
+    question : str
+        What tells the question from another one: the same words in another order, or in capitals,
+        ask the same.
+    members : int
+        Of a group: its terms, each question once.
     bits : int
         Its documents, as a set of the result's universe.
     """
@@ -75,6 +82,9 @@ class CoverageTerm:
     notes: str = ""
     compiled: str = ""
     relatives: tuple[tuple[str, int], ...] = ()
+    left_out: str = ""
+    question: str = ""
+    members: int = 0
     bits: int = field(default=0, repr=False)
 
     @property
@@ -153,17 +163,22 @@ class CoverageResult:
     def groups(self) -> list[CoverageTerm]:
         """The same for the groups of the list, each the union of its terms, in order of mention.
 
-        Chunks, places and forms are of terms, and are 0 here; "" groups the terms without one.
+        A term that stands in two groups counts in both. Chunks, places and forms are of terms, and
+        are 0 here; "" groups the terms without one.
         """
-        members: dict[str, list[CoverageTerm]] = {}
-        for term in self.answered():
-            members.setdefault(term.group, []).append(term)
+        members: dict[str, dict[str, CoverageTerm]] = {}
+        for term in self.rows:
+            if not term.error:
+                members.setdefault(term.group, {}).setdefault(term.question, term)
         rows = []
         for group, terms in members.items():
             bits = 0
-            for term in terms:
+            for term in terms.values():
                 bits |= term.bits
-            rows.append(CoverageTerm(group, counted(len(terms), "term"), group, bits=bits))
+            number = len(terms)
+            rows.append(
+                CoverageTerm(group, counted(number, "term"), group, members=number, bits=bits)
+            )
         return _compared(rows, self.documents)
 
 
@@ -211,29 +226,32 @@ def coverage(
     first: dict[str, int] = {}
     for number, query in enumerate(parsed):
         if isinstance(query, ParsedQuery):
-            first.setdefault(query.compiled, number)
+            first.setdefault(_question(query), number)
     distinct = [query for query in (parsed[n] for n in first.values()) if _is_parsed(query)]
     postings = Postings(connection, scope)
     sets = match_queries(postings, lexicon.get(completeness), distinct)
     places = universe.places()
     answers: dict[str, CoverageTerm] = {}
-    for compiled, found in zip(first, sets, strict=True):
-        answers[compiled] = _counts(found, places)
+    for question, found in zip(first, sets, strict=True):
+        answers[question] = _counts(found, places)
     rows: list[CoverageTerm] = []
     for number, (entry, query) in enumerate(zip(listed, parsed, strict=True)):
         name, label, group = (printable(text) for text in (entry.term, entry.label, entry.group))
         if isinstance(query, str):
             rows.append(CoverageTerm(name, label, group, error=query))
             continue
-        earlier = first[query.compiled]
+        question = _question(query)
+        earlier = first[question]
         rows.append(
             replace(
-                answers[query.compiled],
+                answers[question],
                 term=name,
                 label=label,
                 group=group,
                 compiled=query.compiled,
+                question=question,
                 duplicate_of="" if earlier == number else printable(listed[earlier].term),
+                left_out=_dropped(query),
                 notes=_notes(query),
             )
         )
@@ -252,8 +270,12 @@ def _parse(term: str) -> ParsedQuery | str:
         return str(error)
     if parsed.terms:
         return parsed
-    dropped = ", ".join(f"`{text}` ({reason})" for text, reason in parsed.dropped)
-    return f"Nothing of it can be searched: {dropped or 'it is blank'}."
+    return f"Nothing of it can be searched: {_dropped(parsed) or 'it is blank'}."
+
+
+def _question(query: ParsedQuery) -> str:
+    """What is asked, whatever the order, the case and the repeats of the terms."""
+    return " ".join(sorted({term.compiled.lower() for term in query.terms}))
 
 
 def _is_parsed(query: ParsedQuery | str) -> TypeGuard[ParsedQuery]:
@@ -263,9 +285,12 @@ def _is_parsed(query: ParsedQuery | str) -> TypeGuard[ParsedQuery]:
 def _notes(query: ParsedQuery) -> str:
     notes = list(query.notes)
     if query.dropped:
-        dropped = ", ".join(f"`{text}` ({reason})" for text, reason in query.dropped)
-        notes.insert(0, f"Left out of the question: {dropped}.")
+        notes.insert(0, f"Left out of the question: {_dropped(query)}.")
     return " ".join(notes)
+
+
+def _dropped(query: ParsedQuery) -> str:
+    return ", ".join(f"`{text}` ({reason})" for text, reason in query.dropped)
 
 
 def _counts(found: QuerySet, places: dict[int, int]) -> CoverageTerm:
@@ -349,6 +374,13 @@ def _list_notes(result: CoverageResult, scope: str) -> list[str]:
         notes.append(
             f"{counted(len(result.errors), 'term')} NOT ANSWERED: {_named(result.errors)}. "
             "Documents that only these would hit are among those hit by none."
+        )
+    cut = [row for row in result.rows if row.left_out]
+    if cut:
+        notes.append(
+            f"{counted(len(cut), 'term')} asked without a part that cannot be searched: "
+            f"{'; '.join(f'`{_short(row.term)}` ({row.left_out})' for row in cut[:SHOWN])}"
+            + (f"; and {len(cut) - SHOWN:,} more." if len(cut) > SHOWN else ".")
         )
     absent = [row for row in result.answered() if not row.documents]
     if absent:

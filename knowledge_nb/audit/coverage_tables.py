@@ -58,20 +58,23 @@ STEM_COLUMNS: dict[str, Type] = {
 
 
 def terms_table(result: CoverageResult) -> Table:
-    """A row per listed term, in list order."""
-    rows = tuple(tuple(getattr(row, name) for name in TERM_COLUMNS) for row in result.rows)
+    """A row per listed term, in list order; of one that was not answered, no number is known."""
+    rows = tuple(
+        tuple(
+            None if row.error and kind in ("integer", "number") else getattr(row, name)
+            for name, kind in TERM_COLUMNS.items()
+        )
+        for row in result.rows
+    )
     return Table("coverage", dict(TERM_COLUMNS), rows)
 
 
 def groups_table(result: CoverageResult) -> Table:
     """A row per group, in order of mention: its terms together."""
-    counts: dict[str, int] = {}
-    for term in result.answered():
-        counts[term.group] = counts.get(term.group, 0) + 1
     rows = tuple(
         (
             group.group,
-            counts[group.group],
+            group.members,
             group.documents,
             group.unique_documents,
             group.new_documents,

@@ -15,6 +15,10 @@ from knowledge_nb.errors import ConfigurationError
 COLUMNS = ("term", "label", "group")
 _TABLES = {".csv": ",", ".tsv": "\t"}
 MAX_FIELD = 10_000_000
+_DELIMITERS = (",", ";", "\t")
+_LIKE_A_HEADER = frozenset(
+    ["terms", "keyword", "keywords", "query", "queries", "word", "words", "label", "group"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,13 @@ def read_terms(source: Any) -> tuple[ListedTerm, ...]:
     Parameters
     ----------
     source
-        A path: `.csv` and `.tsv` are tables, with a header `term` (and `label`, `group`) or
-        without one, the first column being the term; any other file holds a term a line. A
-        DataFrame with those columns. Else an iterable of queries, of (term, label, group) or of
-        mappings with those keys. White space around a term is dropped, and so are blank terms;
-        a byte order mark and Windows line ends do not count. In a CSV the quotes of a phrase are
-        doubled: `\"\"\"visitor book\"\"\",label`.
+        A path: `.csv` and `.tsv` are tables with a header that names `term`, and may name `label`
+        and `group`; other columns are not read. Without a header a table has one column. A CSV may
+        be separated by semicolons or tabs. Any other file holds a term a line. A DataFrame with
+        those columns. Else an iterable of queries, of (term, label, group) or of mappings with
+        those keys. White space around a term is dropped, and so are blank rows; a byte order mark
+        and Windows line ends do not count. In a CSV the quotes of a phrase are doubled:
+        `\"\"\"visitor book\"\"\",label`.
 
     Returns
     -------
@@ -47,18 +52,25 @@ def read_terms(source: Any) -> tuple[ListedTerm, ...]:
     Raises
     ------
     ConfigurationError
-        No term is left, or the source cannot be read as a list of terms.
+        No term is left, or the source cannot be read as a list of terms: also where a row has
+        more cells than the header, or a label and no term, and where the columns of a table
+        without a header would have to be guessed.
     """
     if isinstance(source, str | os.PathLike):
         found = _from_file(Path(source))
     elif hasattr(source, "columns") and hasattr(source, "to_dict"):
         found = _from_frame(source)
-    elif isinstance(source, Iterable):
+    elif isinstance(source, Iterable) and not isinstance(source, Mapping):
         found = [_from_python(item) for item in source]
     else:
         raise ConfigurationError(
             f"terms come from a list, a frame or a file, not from {type(source).__name__}"
         )
+    for number, term in enumerate(found, start=1):
+        if not term.term and (term.label or term.group):
+            raise ConfigurationError(
+                f"row {number} of the list has no term, only {term.label or term.group!r}"
+            )
     kept = tuple(term for term in found if term.term)
     if not kept:
         raise ConfigurationError("the list of terms is empty; name at least one query")
@@ -67,6 +79,8 @@ def read_terms(source: Any) -> tuple[ListedTerm, ...]:
 
 def _from_frame(frame: Any) -> list[ListedTerm]:
     names = {str(name).strip().casefold(): name for name in frame.columns}
+    if len(names) < len(frame.columns):
+        raise ConfigurationError("two columns of the frame of terms have the same name")
     if "term" not in names:
         raise ConfigurationError(
             f"the frame of terms has no column 'term' (it has {', '.join(names) or 'none'})"
@@ -117,6 +131,38 @@ def _from_file(path: Path) -> list[ListedTerm]:
 
 
 def _from_table(path: Path, text: str, delimiter: str) -> list[ListedTerm]:
+    first = text.partition("\n")[0].strip()
+    if first.casefold().startswith("sep=") and len(first) == len("sep=") + 1:
+        # The line by which a spreadsheet says what separates the cells.
+        delimiter, text = first[-1], text.partition("\n")[2]
+    elif _header(first, delimiter) is None:
+        delimiter = next((d for d in _DELIMITERS if _header(first, d) is not None), delimiter)
+    lines = _rows(path, text, delimiter)
+    if not lines:
+        return []
+    header = _header_of(lines[0])
+    if header is None:
+        _require_one_column(path, lines)
+        header = ["term"]
+    else:
+        lines = lines[1:]
+    repeated = [name for name in COLUMNS if header.count(name) > 1]
+    if repeated:
+        raise ConfigurationError(f"{path} has two columns {repeated[0]!r}; name each once")
+    order = [header.index(name) if name in header else None for name in COLUMNS]
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if any(cell.strip() for cell in line[len(header) :]):
+            raise ConfigurationError(
+                f"row {number} of {path} has {len(line)} cells under {len(header)} columns; a term "
+                "with a comma in it stands between double quotes"
+            )
+        cells = [*line, *[""] * (len(header) - len(line))]
+        found.append(ListedTerm(*("" if at is None else cells[at].strip() for at in order)))
+    return found
+
+
+def _rows(path: Path, text: str, delimiter: str) -> list[list[str]]:
     before = csv.field_size_limit(MAX_FIELD)
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
@@ -124,21 +170,34 @@ def _from_table(path: Path, text: str, delimiter: str) -> list[ListedTerm]:
         raise ConfigurationError(f"{path} is no CSV: {error}") from error
     finally:
         csv.field_size_limit(before)
-    lines = [line for line in lines if any(cell.strip() for cell in line)]
-    if not lines:
-        return []
-    header = [cell.strip().casefold() for cell in lines[0]]
-    if "term" in header:
-        order = [header.index(name) if name in header else None for name in COLUMNS]
-        lines = lines[1:]
-    else:
-        order = [0, 1, 2]
-    return [
-        ListedTerm(
-            *(
-                line[place].strip() if place is not None and place < len(line) else ""
-                for place in order
-            )
+    return [line for line in lines if any(cell.strip() for cell in line)]
+
+
+def _header(line: str, delimiter: str) -> list[str] | None:
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:  # a line longer than a cell may be is no header
+        return None
+    return _header_of(cells)
+
+
+def _header_of(cells: Sequence[str]) -> list[str] | None:
+    names = [cell.strip().casefold() for cell in cells]
+    return names if "term" in names else None
+
+
+def _require_one_column(path: Path, lines: Sequence[Sequence[str]]) -> None:
+    """Refuse a table without a header whose columns, or whose first row, would be a guess."""
+    first = [cell.strip() for cell in lines[0]]
+    wide = next((line for line in lines if any(cell.strip() for cell in line[1:])), None)
+    if wide is not None:
+        raise ConfigurationError(
+            f"{path} has several columns and no header that names `term` (its first line is "
+            f"{first[:5]!r}): begin it with the line term,label,group or with the names it has. A "
+            "term with a comma in it stands between double quotes."
         )
-        for line in lines
-    ]
+    if first[0].casefold() in _LIKE_A_HEADER:
+        raise ConfigurationError(
+            f"the first line of {path}, {first[0]!r}, looks like a header: call that column "
+            "`term`, or put the line elsewhere if it is a term"
+        )

@@ -27,7 +27,11 @@ from knowledge_nb.notebook.html import element, escape, page
 Frame = TypeVar("Frame", bound=ResultFrame)
 
 # Columns that may have no value, by kind of table; in an SQL answer any may.
-NULLABLE: dict[str, frozenset[str]] = {"audit": frozenset({"bytes", "indexed_bytes"})}
+NULLABLE: dict[str, frozenset[str]] = {
+    "audit": frozenset({"bytes", "indexed_bytes"}),
+    # Of a term that was not answered no number is known.
+    "coverage": frozenset(name for name, kind in tables.TERM_COLUMNS.items() if kind == "integer"),
+}
 
 
 class CoverageFrame(ResultFrame):

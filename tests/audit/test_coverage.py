@@ -124,7 +124,12 @@ def test_a_bad_term_does_not_stop_the_others(place: Place) -> None:
     long = "x" * 10_000
     listed = ["lantern", "a OR b", "!!", "brass*", "-only", long, "oars"]
     frame = place.kb.coverage(listed)
-    assert frame["documents"].tolist() == [2, 0, 0, 0, 0, 0, 1]
+    unknown = [pd.NA] * 5
+    assert frame["documents"].tolist() == [2, *unknown, 1]
+    assert frame["share"].isna().tolist() == [False, True, True, True, True, True, False]
+    # What was not answered is no absence.
+    assert frame.query("documents == 0").empty
+    assert frame["documents"].sum() == 3
     assert (frame["error"] != "").tolist() == [False, True, True, True, True, True, False]
     assert "OR" in frame["error"][1]
     assert "5 terms NOT ANSWERED" in " ".join(frame.result.notes)
@@ -139,6 +144,14 @@ def test_repeated_terms_take_nothing_from_each_other(place: Place) -> None:
     assert frame["unique_documents"].tolist() == [1, 0, 1, 0]
     assert list(frame.overlap.columns) == ["brass", "harbour"]
     assert "2 terms asked the same" in " ".join(frame.result.notes)
+    frame = place.kb.coverage(["brass tin", "Tin  BRASS", "lanterns", "Lantern"])
+    assert frame["duplicate_of"].tolist() == ["", "brass tin", "", ""]
+
+
+def test_what_was_left_out_of_a_term_is_a_note(place: Place) -> None:
+    """Of the whole list, since a table of numbers does not show it."""
+    frame = place.kb.coverage(["lantern -x", "tin"])
+    assert any("`lantern -x` (`-x` (" in note for note in frame.result.notes)
 
 
 def test_a_term_called_term_and_a_folder_called_term(tmp_path: Path) -> None:
@@ -160,6 +173,13 @@ def test_groups_are_unions(place: Place) -> None:
     assert frame["unique_documents"].tolist() == [1, 1, 0]
     assert frame["terms"].tolist() == [2, 1, 1]
     assert frame.chart()._repr_png_().startswith(b"\x89PNG")
+    # A term of two groups is one of each; within a group it counts once.
+    listed = [("brass", "", "a"), ("brass", "", "b"), ("oars", "", "b"), ("Brass", "", "b")]
+    frame = place.kb.coverage(listed, by="group")
+    assert frame["group"].tolist() == ["a", "b"]
+    assert frame["documents"].tolist() == [2, 3]
+    assert frame["unique_documents"].tolist() == [0, 1]
+    assert frame["terms"].tolist() == [1, 2]
     with pytest.raises(ConfigurationError):
         place.kb.coverage(listed, by="folder")
 
@@ -228,17 +248,47 @@ def test_columns_are_the_same_for_every_answer(place: Place) -> None:
     [
         ("t.csv", b'\xef\xbb\xbfterm,label,group\r\nlantern,L,g\r\n\r\n"""brass ring""",B,\r\n'),
         ("t.csv", b'Label,TERM,group\nL,lantern,g\n\nB,"""brass ring"""\n'),
-        ("t.csv", b'lantern,L,g\n"""brass ring""",B\n,empty,\n'),
+        ("t.csv", b'term;label;group\r\nlantern;L;g\r\n"""brass ring""";B;\r\n'),
+        ("t.csv", b'sep=;\r\nterm;label\r\nlantern;L\r\n"""brass ring""";B\r\n'),
         ("t.tsv", b'term\tlabel\tgroup\nlantern\tL\tg\n"""brass ring"""\tB\t\n'),
     ],
 )
 def test_tables_of_terms(place: Place, tmp_path: Path, name: str, content: bytes) -> None:
-    """A byte order mark, Windows line ends, blank lines, any order of columns, no header."""
+    """A byte order mark, Windows line ends, blank lines, any order of columns, semicolons."""
     (tmp_path / name).write_bytes(content)
     frame = place.kb.coverage(tmp_path / name)
     assert frame["term"].tolist() == ["lantern", '"brass ring"']
     assert frame["label"].tolist() == ["L", "B"]
     assert frame["documents"].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("term\nfrost, zzz\n", "row 1 of .* has 2 cells under 1 columns"),
+        ("retention, backup\n", "several columns and no header"),
+        ("lantern,L,g\ntin,T,g\n", "several columns and no header"),
+        ("Terms,Label\nlantern,L\n", "several columns and no header"),
+        ("keyword\nlantern\n", "looks like a header"),
+        ("term,term\nlantern,tin\n", "two columns 'term'"),
+        ("term,label\nlantern,L\n,empty\n", "row 2 of the list has no term, only 'empty'"),
+    ],
+)
+def test_nothing_of_a_table_is_dropped_or_guessed(
+    place: Place, tmp_path: Path, content: str, message: str
+) -> None:
+    """A cell that would be left out, or a column that would be guessed, is refused with the fix."""
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(ConfigurationError, match=message):
+        place.kb.coverage(tmp_path / "t.csv")
+
+
+def test_a_table_of_one_column_needs_no_header(place: Place, tmp_path: Path) -> None:
+    """A term a row, quoted where it holds a comma; other columns than ours are not read."""
+    (tmp_path / "t.csv").write_text('lantern\n"tin, oars"\n')
+    assert place.kb.coverage(tmp_path / "t.csv")["documents"].tolist() == [2, 1]
+    (tmp_path / "t.csv").write_text("id,term,remark\n1,lantern,seen\n")
+    assert place.kb.coverage(tmp_path / "t.csv")["term"].tolist() == ["lantern"]
 
 
 def test_text_files_and_frames(place: Place, tmp_path: Path) -> None:
@@ -270,6 +320,8 @@ def test_lists_that_cannot_be_read(place: Place, tmp_path: Path) -> None:
         ([3], "is no term"),
         (7, "from int"),
         (pd.DataFrame({"word": ["a"]}), "no column 'term'"),
+        (pd.DataFrame([["a", "b"]], columns=["term", "Term"]), "the same name"),
+        ({"term": "tin"}, "from dict"),
     ]
     for source, message in wrong:
         with pytest.raises(ConfigurationError, match=message):

@@ -169,5 +169,6 @@ def test_a_folder_that_is_not_there_is_no_agreement(place: Place) -> None:
     place.write("a.md", b"caf\xe9")
     notes = place.kb.audit_files().result.notes
     assert notes == (
-        "`knowledge index` takes in what is changed and new, and takes out what has a reason above.",
+        "`knowledge index` takes in what is changed and new, and takes out what has a "
+        "reason above.",
     )
