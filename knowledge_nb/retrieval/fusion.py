@@ -9,9 +9,10 @@ ranking in which d does not stand adds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numbers
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from knowledge_nb.errors import QueryError
 
@@ -30,7 +31,7 @@ class Fused:
     ranks : tuple of (int or None)
         Its rank in each ranking, from 1; None where it does not stand in it.
     contributions : tuple of float
-        What each ranking adds; 0.0 where it does not stand in it.
+        What each ranking adds; 0.0 where it does not stand in it, or is off.
     """
 
     chunk_id: int
@@ -55,23 +56,25 @@ def fuse(
     k : float
         The constant of the formula, at least 0; larger values flatten the ranks.
     weights : sequence of float, optional
-        One a ranking, finite, at least 0; 1.0 each by default. With 0.0 a ranking still proposes
-        its chunks but adds nothing.
+        One a ranking, finite, at least 0, not all 0; 1.0 each by default. 0.0 turns a ranking off:
+        it proposes nothing and adds nothing, so (1, 0) gives the first ranking as it is.
     window : int, optional
         Ranks beyond it are not looked at; all are by default.
 
     Returns
     -------
     list of Fused
-        Every chunk of any ranking, best first, ties by chunk id; empty for empty rankings.
+        Every chunk of any ranking that is not off, best first, ties by chunk id; empty for empty
+        rankings.
 
     Raises
     ------
     QueryError
-        A weight, k or window outside its range, or an id twice in one ranking.
+        A weight, k or window outside its range, no weight above 0, or an id twice in one ranking.
     """
-    given = [1.0] * len(rankings) if weights is None else [float(weight) for weight in weights]
-    check_fusion(len(rankings), k=k, weights=given, window=window)
+    asked = [1.0] * len(rankings) if weights is None else weights
+    check_fusion(len(rankings), k=k, weights=asked, window=window)
+    given = [float(weight) for weight in asked]
     ranks: dict[int, list[int | None]] = {}
     for place, ranking in enumerate(rankings):
         for rank, chunk_id in enumerate(ranking[:window], start=1):
@@ -81,6 +84,9 @@ def fuse(
             found[place] = rank
     fused = []
     for chunk_id, found in ranks.items():
+        # What only a ranking that is off proposes would stand at the end, ordered by nothing.
+        if all(rank is None or not weight for rank, weight in zip(found, given, strict=True)):
+            continue
         contributions = tuple(
             0.0 if rank is None else weight / (k + rank)
             for weight, rank in zip(given, found, strict=True)
@@ -89,21 +95,51 @@ def fuse(
     return sorted(fused, key=lambda each: (-each.score, each.chunk_id))
 
 
-def check_fusion(rankings: int, *, k: float, weights: Sequence[float], window: int | None) -> None:
-    """Refuse arguments of `fuse` that have no meaning.
+def check_fusion(rankings: int, *, k: Any, weights: Any, window: Any) -> None:
+    """Refuse arguments of `fuse` that have no meaning, of whatever type.
+
+    Parameters
+    ----------
+    rankings : int
+        How many are fused.
+    k : float
+    weights : sequence of float
+    window : int or None
 
     Raises
     ------
     QueryError
+        It names the value, and what is taken.
     """
-    if not 0 <= k < float("inf"):
+    if not _is_number(k):
         raise QueryError(f"the fusion constant k is a number from 0 up, not {k!r}")
-    if len(weights) != rankings or not all(0 <= weight < float("inf") for weight in weights):
+    told = f"fusion weights are {rankings} numbers from 0 up, one a ranking, not {weights!r}"
+    # A set has no order, and which weight is whose would be chance.
+    if isinstance(weights, str | bytes | Set | Mapping) or not isinstance(weights, Iterable):
+        raise QueryError(told)
+    given = list(weights)
+    if len(given) != rankings or not all(_is_number(weight) for weight in given):
+        raise QueryError(told)
+    if given and not any(given):
         raise QueryError(
-            f"fusion weights are {rankings} numbers from 0 up, one a ranking, not {weights!r}"
+            f"fusion weights {tuple(weights)!r} turn every ranking off; give one of them a weight "
+            "above 0, such as (1, 1)"
         )
-    if window is not None and window < 1:
-        raise QueryError(f"the fusion window is a number of ranks from 1 up, not {window!r}")
+    if window is not None and not (_is_whole(window) and window >= 1):
+        raise QueryError(
+            f"the fusion window is a whole number of ranks from 1 up, or None, not {window!r}"
+        )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is finite and at least 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    return 0 <= float(value) < float("inf")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _total(contributions: Sequence[float]) -> float:

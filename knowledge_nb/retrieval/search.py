@@ -112,7 +112,7 @@ def search(
     common_terms : {"drop", "keep"}
         See `lexical.rank`.
     weights : (float, float)
-        Of the lexical and of the vector ranking in the fusion.
+        Of the lexical and of the vector ranking in the fusion; 0 turns one off, see `fusion.fuse`.
     rrf_k : float
         The constant of reciprocal rank fusion.
     window : int, optional
@@ -139,6 +139,7 @@ def search(
     EmbeddingError
         In mode "vector", which never falls back.
     """
+    check_texts(query, under)
     _check(k, mode, timeout, common_terms)
     check_fusion(2, k=rrf_k, weights=weights, window=window)
     deadline = None if timeout is None else time.monotonic() + timeout
@@ -262,12 +263,32 @@ def _in_store(
     )
 
 
+def check_texts(query: Any, under: Any) -> None:
+    """Refuse a query or folder that is no text.
+
+    Raises
+    ------
+    QueryError
+    """
+    if not isinstance(query, str):
+        raise QueryError(f"a query is text, not {type(query).__name__} {query!r}; put it in quotes")
+    if not isinstance(under, str):
+        raise QueryError(
+            f'under is a folder as text ("" for the whole corpus), not {type(under).__name__} '
+            f"{under!r}"
+        )
+
+
 def _check(k: int, mode: str | None, timeout: float | None, common_terms: str) -> None:
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MAX_K:
         raise QueryError(f"k is a whole number from 1 to {MAX_K:,}, not {k!r}")
     if mode is not None and mode not in MODES:
         raise QueryError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
-    if timeout is not None and not 0 <= timeout < math.inf:
+    if timeout is not None and (
+        isinstance(timeout, bool)
+        or not isinstance(timeout, int | float)
+        or not 0 <= timeout < math.inf
+    ):
         raise QueryError(f"timeout is a number of seconds from 0 up, or None, not {timeout!r}")
     if common_terms not in ("drop", "keep"):
         raise QueryError(f"common_terms is 'drop' or 'keep', not {common_terms!r}")

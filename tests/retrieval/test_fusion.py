@@ -35,9 +35,18 @@ def test_absent_adds_nothing_and_ranks_begin_at_one() -> None:
 
 
 def test_weights_and_constant() -> None:
-    """Each ranking's weight and k enter as written; weight 0 proposes but adds nothing."""
-    fused = fuse([[1, 2], [2, 3]], weights=(2.0, 0.0), k=0)
-    assert [(each.chunk_id, each.score) for each in fused] == [(1, 2.0), (2, 1.0), (3, 0.0)]
+    """Each ranking's weight and k enter as written."""
+    fused = fuse([[1, 2], [2, 3]], weights=(2.0, 1.0), k=0)
+    assert [(each.chunk_id, each.score) for each in fused] == [(1, 2.0), (2, 2.0), (3, 0.5)]
+
+
+def test_weight_zero_turns_a_ranking_off() -> None:
+    """It proposes nothing and adds nothing: what is left is the other ranking, as it is."""
+    one, two = [5, 2, 9], [1, 9, 7, 3]
+    assert [each.chunk_id for each in fuse([one, two], weights=(1, 0))] == one
+    assert [each.chunk_id for each in fuse([one, two], weights=(0, 2))] == two
+    assert fuse([one, two], weights=(1, 0))[2].ranks == (3, 2)
+    assert fuse([[], two], weights=(1, 0)) == []
 
 
 def test_window() -> None:
@@ -59,10 +68,22 @@ def test_empty() -> None:
         {"weights": (1.0,)},
         {"weights": (1.0, math.nan)},
         {"weights": (-1.0, 1.0)},
+        {"weights": (0, 0)},
+        {"weights": 5},
+        {"weights": "11"},
+        {"weights": ("1", "1")},
+        {"weights": {1, 2}},
+        {"weights": (True, 1)},
+        {"k": "60"},
+        {"k": True},
         {"window": 0},
+        {"window": 1.5},
+        {"window": True},
+        {"window": "5"},
     ],
+    ids=str,
 )
-def test_refusals(arguments: dict[str, float]) -> None:
+def test_refusals(arguments: dict[str, object]) -> None:
     """Arguments without a meaning are refused."""
     with pytest.raises(QueryError):
         fuse([[1], [2]], **arguments)  # type: ignore[arg-type]
@@ -76,12 +97,18 @@ def test_an_id_twice_in_one_ranking_is_refused() -> None:
 
 @given(RANKINGS, st.floats(0, 1000), st.data())
 def test_properties(rankings: list[list[int]], k: float, data: st.DataObject) -> None:
-    """Every chunk once; score is the exact sum of its contributions; order by score, then id."""
-    weights = data.draw(st.lists(WEIGHT, min_size=len(rankings), max_size=len(rankings)))
+    """Every chunk of a ranking that is on, once; its score the exact sum; by score, then id."""
+    some = st.lists(WEIGHT, min_size=len(rankings), max_size=len(rankings)).filter(any)
+    weights = data.draw(some)
     window = data.draw(st.none() | st.integers(1, 25))
     fused = fuse(rankings, k=k, weights=weights, window=window)
     assert sorted(each.chunk_id for each in fused) == sorted(
-        {chunk for ranking in rankings for chunk in ranking[:window]}
+        {
+            chunk
+            for ranking, weight in zip(rankings, weights, strict=True)
+            for chunk in ranking[:window]
+            if weight
+        }
     )
     keys = [(-each.score, each.chunk_id) for each in fused]
     assert keys == sorted(keys)
