@@ -224,6 +224,13 @@ class AuditVerbs:
         -------
         str
             What was saved.
+
+        Raises
+        ------
+        ConfigurationError
+            The name cannot be a file's or is taken, or `frame` is neither a frame nor a set.
+        ExportError
+            It has no column `path`, or is a page of a longer list.
         """
         from knowledge_nb.audit.match_set import MatchSet
         from knowledge_nb.export.question import SourcesAnswer
@@ -233,6 +240,11 @@ class AuditVerbs:
         if isinstance(frame, MatchSet):
             result: Any = frame
             table = frame.table()
+        elif not hasattr(frame, "columns"):
+            raise ConfigurationError(
+                f"{frame!r:.60} is no answer to save: give the frame of a verb, such as "
+                f"kb.enumerate(...), or kb.match_set(...)"
+            )
         else:
             kind = getattr(frame, "kind", "")
             result, table = getattr(frame, "result", None), frame_table(frame, str(kind))
@@ -253,7 +265,7 @@ class AuditVerbs:
         Returns
         -------
         ResultFrame
-            `name documents query saved generation`; or `path change cause`, where change is
+            `name documents query under saved generation error`; or `path change cause`, where change is
             added, removed or kept, and the cause says what became of the document.
 
         Raises

@@ -25,6 +25,7 @@ from knowledge_nb.errors import (
     ExportTargetError,
     IndexNotBuiltError,
     NotFoundError,
+    QueryError,
 )
 from knowledge_nb.export import cells
 from knowledge_nb.export.files import decode, encode, fill_table
@@ -504,3 +505,113 @@ def test_the_sample_list_is_exported_whole(tmp_path: Path) -> None:
     assert [row["term"] for row in rows] == frame["term"].tolist()
     assert kb.verify_export(tmp_path / "report.csv").result.same
     kb.close()
+
+
+# -- what somebody did to the file -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl", "parquet"])
+def test_an_edited_file_is_not_laid_on_the_index(place: Place, tmp_path: Path, form: str) -> None:
+    """A row taken out, put in or changed by hand: the answer is as it was then, and is said so."""
+    kb = place.kb
+    path = tmp_path / f"brass.{form}"
+    whole = kb.enumerate("brass")
+    whole.export(path)
+    meta = (tmp_path / f"brass.{form}.meta.json").read_bytes()
+    cut = tmp_path / f"cut.{form}"
+    kb.coverage(["brass"]).export(tmp_path / f"other.{form}")
+    # The rows of another answer under this side file.
+    kb.enumerate("lantern").export(cut)
+    path.write_bytes(cut.read_bytes())
+    (tmp_path / f"brass.{form}.meta.json").write_bytes(meta)
+    found = kb.verify_export(path)
+    assert not found.result.same
+    assert len(found) == 3
+    assert set(found["cause"]) == {"the file was edited: the answer is as it was then"}
+    place.write("new.md", "brass\n")
+    place.index()
+    assert set(kb.verify_export(path)["cause"]) == {
+        "the file was edited, and the answer is another too: which it is, is unknown"
+    }
+
+
+def test_an_edited_side_file_proves_nothing(place: Place, tmp_path: Path) -> None:
+    """Its own checksum tells; the answer is never "same" then."""
+    kb = place.kb
+    path = tmp_path / "brass.csv"
+    kb.enumerate("brass", under="").export(path)
+    found = kb.verify_export(path).result
+    assert (found.same, found.side_file_untouched) == (True, True)
+    assert found.question == "enumerate brass"
+    assert found.completeness.documents == 6
+    beside = tmp_path / "brass.csv.meta.json"
+    meta = json.loads(beside.read_bytes())
+    meta["exported"], meta["totals"]["matched"] = "2019-01-01T00:00:00Z", 999
+    beside.write_text(json.dumps(meta))
+    found = kb.verify_export(path).result
+    assert not found.same
+    assert found.headline().startswith("Not to be told: the side file was edited")
+    assert any("prove nothing" in note for note in found.notes)
+
+
+def test_an_audit_names_the_states(place: Place, tmp_path: Path) -> None:
+    """What became of a file on disk, not of its document in the index."""
+    kb = place.kb
+    kb.audit_files().export(tmp_path / "files.csv")
+    (place.folder / "a.md").unlink()
+    (row,) = kb.verify_export(tmp_path / "files.csv").itertuples()
+    assert (row.row, row.change, row.cause) == (
+        "a.md", "changed", "other state: indexed then, gone now",
+    )  # fmt: skip
+
+
+def test_infinity_is_kept_or_refused(place: Place, tmp_path: Path) -> None:
+    """CSV and Parquet hold it; JSON cannot, and an empty cell would be another answer."""
+    frame = place.kb.sql("SELECT 'inf'::DOUBLE AS a, '-inf'::DOUBLE AS b, NULL::DOUBLE AS c")
+    for form in ("csv", "parquet"):
+        frame.export(tmp_path / f"x.{form}")
+        assert place.kb.verify_export(tmp_path / f"x.{form}").result.same
+    assert (tmp_path / "x.csv").read_text().splitlines() == ["a,b,c", "inf,-inf,"]
+    for form in ("json", "jsonl"):
+        with pytest.raises(ExportError, match="infinite"):
+            frame.export(tmp_path / f"x.{form}")
+        assert not (tmp_path / f"x.{form}").exists()
+
+
+def test_a_saved_set_keeps_its_folder_and_its_notes(place: Place) -> None:
+    """What the answer was restricted to, and what was left out of the question."""
+    kb = place.kb
+    kb.save("below", kb.enumerate("harbour -x", under="sub"))
+    (row,) = kb.saved().itertuples()
+    assert (row.under, row.documents) == ("sub", 1)
+    diff = kb.saved("below").result
+    assert diff.saved.under == "sub"
+    assert any("-x" in note for note in diff.notes)
+    folder = kb.core.files.directory / "saved"
+    (folder / "junk.json").write_text("{}")
+    listed = kb.saved().set_index("name")
+    assert listed.loc["below", "documents"] == 1
+    assert listed["documents"].isna().tolist() == [False, True]
+    assert "no saved set" in listed.loc["junk", "error"]
+    for wrong in ("brass", None, 7):
+        with pytest.raises(ConfigurationError, match="no answer to save"):
+            kb.save("wrong", wrong)
+
+
+def test_sets_have_no_truth_value(place: Place) -> None:
+    """`a or b` is no union: Python would give `a`."""
+    one, other = place.kb.match_set("brass"), place.kb.match_set("tin")
+    for wrong in (lambda: one or other, lambda: one and other, lambda: not one):
+        with pytest.raises(TypeError, match="no truth value"):
+            wrong()
+
+
+def test_sql_takes_one_statement(place: Place) -> None:
+    """The rows of two would be those of the last."""
+    with pytest.raises(QueryError, match="holds 2 statements"):
+        place.kb.sql("SELECT path FROM documents; SELECT 1 WHERE false")
+    for nothing in ("", "-- only a remark", ";"):
+        with pytest.raises(QueryError, match="holds 0 statements"):
+            place.kb.sql(nothing)
+    assert len(place.kb.sql("SELECT path FROM documents; -- and a remark")) == 6
+    assert str(place.kb.sql("SELECT current_timestamp AS now")["now"].dtype).startswith("datetime")

@@ -61,7 +61,11 @@ class MatchSet:
         return self.matched
 
     def __bool__(self) -> bool:
-        return self.bits != 0
+        # `a or b` would be `a`, and `not a` no complement: neither is what it reads like.
+        raise TypeError(
+            "a set of documents has no truth value: join sets with | & - ~, and ask `.matched` "
+            "whether one is empty"
+        )
 
     def __iter__(self) -> Iterator[str]:
         """Paths, in order."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from knowledge_nb.audit.snapshot import Snapshots
 from knowledge_nb.audit.table import Table, TableResult, Type
-from knowledge_nb.errors import QueryError
+from knowledge_nb.errors import MissingDependencyError, QueryError
 
 # By name, or by asking which tables there are: a listing without it would say that it is not.
 _ASKS_FOR_TERMS = re.compile(
@@ -23,7 +23,7 @@ _INTEGER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|U?HUGEINT")
 def run_sql(
     snapshots: Snapshots, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
 ) -> TableResult:
-    """Run statements on the snapshot and give the rows of the last.
+    """Run one statement on the snapshot and give its rows.
 
     Parameters
     ----------
@@ -44,13 +44,19 @@ def run_sql(
     Raises
     ------
     QueryError
-        DuckDB refuses the query; the message is its own.
+        It is not one statement, or DuckDB refuses it; the message is then its own.
     """
     wanted = bool(_ASKS_FOR_TERMS.search(query))
     with snapshots.connect(terms=wanted) as (connection, info):
         import duckdb
 
         try:
+            statements = duckdb.extract_statements(query)
+            if len(statements) != 1:
+                raise QueryError(
+                    f"this holds {len(statements)} statements; sql takes one, since only the rows "
+                    "of one can be given (kb.duckdb() takes any)"
+                )
             if parameters is None:
                 found = connection.execute(query)
             else:
@@ -61,6 +67,11 @@ def run_sql(
         except duckdb.InterruptException:
             raise
         except duckdb.Error as error:
+            if "'pytz'" in str(error):
+                raise MissingDependencyError(
+                    "times with a zone need pytz: `python -m pip install "
+                    "'knowledge-nb[statistics]'`; or cast them to TIMESTAMP"
+                ) from error
             raise QueryError(f"DuckDB refused the query: {error}") from error
     columns: dict[str, Type] = {}
     for name, kind, *_ in described:

@@ -269,10 +269,10 @@ def near_duplicates(
     1997), so a pair just above the threshold may be missed; the note says how likely that is. The
     similarity of every pair that is listed is exact.
     """
-    if not 0 < threshold <= 1:
-        raise ConfigurationError(f"threshold is over 0 and at most 1, not {threshold}")
-    if words < 1:
-        raise ConfigurationError(f"words is a whole number from 1, not {words}")
+    if not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+        raise ConfigurationError(f"threshold is over 0 and at most 1, not {threshold!r}")
+    if not isinstance(words, int) or words < 1:
+        raise ConfigurationError(f"words is a whole number from 1, not {words!r}")
     columns: dict[str, Type] = {
         "path": "text",
         "other_path": "text",

@@ -15,8 +15,18 @@ from knowledge_nb.cli.options import (
     refuse_together,
     under_option,
 )
-from knowledge_nb.cli.output import clean_line, covers, notes, say, table, write_json
+from knowledge_nb.cli.output import (
+    clean_line,
+    coverage_record,
+    covers,
+    notes,
+    require_folder,
+    say,
+    table,
+    write_json,
+)
 from knowledge_nb.cli.verbs_match import one_query
+from knowledge_nb.refusals import require_answer
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
@@ -83,21 +93,27 @@ def saved(
 
 def _list(sets: Any, *, as_json: bool) -> None:
     if as_json:
-        kept = ("name", "query", "saved", "generation")
-        records = [
-            {**{key: getattr(held, key) for key in kept}, "documents": len(held.paths)}
-            for held in sets
-        ]
-        write_json({"results": records})
+        from knowledge_nb.export.saved import saved_table
+
+        listed = saved_table(sets)
+        names = list(listed.columns)
+        write_json({"results": [dict(zip(names, row, strict=True)) for row in listed.rows]})
         return
     if not sets:
         say("No set is saved. `knowledge saved --save QUERY NAME` saves one.")
         return
     table(
-        ("name", "documents", "saved", "query"),
-        [(held.name, len(held.paths), held.saved, held.query) for held in sets],
+        ("name", "documents", "saved", "query", "under"),
+        [
+            (held.name, len(held.paths), held.saved, held.query, held.under)
+            for held in sets
+            if not held.error
+        ],
         path=3,
     )
+    for held in sets:
+        if held.error:
+            say(f"Not a saved set: {held.error}")
 
 
 def _save(core: Core, name: str, query: str, under: str, *, overwrite: bool) -> None:
@@ -105,9 +121,13 @@ def _save(core: Core, name: str, query: str, under: str, *, overwrite: bool) -> 
     from knowledge_nb.export.tables import records_table
 
     result = core.enumerate(one_query((query,)), under=under)
+    if not result.matched:
+        require_answer(result)
+        require_folder(core, result.under)
     held = save(core, name, result, records_table("enumerate", result.matches), overwrite=overwrite)
     noun = "document" if len(held.paths) == 1 else "documents"
     say(f"Saved {clean_line(held.name)}: {len(held.paths):,} {noun}.")
+    notes(result.notes)
     covers(result.completeness)
 
 
@@ -115,6 +135,7 @@ def _diff_record(diff: SavedDiff) -> dict[str, Any]:
     return {
         "name": diff.saved.name,
         "query": diff.saved.query,
+        "under": diff.saved.under,
         "saved": diff.saved.saved,
         "same": diff.same,
         "asked_again": diff.asked_again,
@@ -133,7 +154,8 @@ def _render(diff: SavedDiff, *, everything: bool) -> None:
     click.echo()
     say(diff.headline())
     if diff.saved.query:
-        say(f"Question: {diff.saved.query}")
+        under = f" (under {diff.saved.under})" if diff.saved.under else ""
+        say(clean_line(f"Question: {diff.saved.query}{under}"))
     rows = [row for row in diff.changes if everything or row[1] != "kept" or row[2] != "unchanged"]
     shown = rows if everything else rows[:DEFAULT_ROWS]
     if shown:
@@ -162,7 +184,7 @@ def verify_export(app: App, file: str, as_json: bool, everything: bool) -> None:
     with app.core() as core:
         found = verify_export(core, file)
     if as_json:
-        write_json(asdict(found))
+        write_json({**asdict(found), "completeness": coverage_record(found.completeness)})
     else:
         _render_verification(found, everything=everything)
     if not found.same:
@@ -172,6 +194,7 @@ def verify_export(app: App, file: str, as_json: bool, everything: bool) -> None:
 def _render_verification(found: Verification, *, everything: bool) -> None:
     say(found.headline())
     say(f"File: {'as it was written' if found.untouched else 'NOT as it was written'}.")
+    say(f"Question: {clean_line(found.question)}")
     notes(found.notes)
     shown = found.differences if everything else found.differences[:DEFAULT_ROWS]
     if shown:
@@ -181,3 +204,4 @@ def _render_verification(found: Verification, *, everything: bool) -> None:
         say(f"Listed {len(shown):,} of {len(found.differences):,}; --all lists every one.")
     then = "?" if found.generation_then is None else f"{found.generation_then:,}"
     say(f"Index: generation {then} then, {found.generation_now:,} now.")
+    covers(found.completeness)

@@ -33,7 +33,7 @@ def restore(text: str) -> str:
 
 
 def plain(kind: Type, value: Any) -> Any:
-    """A cell as JSON holds it: None for a missing number and for NaN, "" for missing text."""
+    """A plain cell: None for a missing number and for NaN, "" for missing text."""
     if kind in ("text", "time"):
         return "" if value is None else str(value)
     if value is None:
@@ -43,7 +43,7 @@ def plain(kind: Type, value: Any) -> Any:
     if kind == "integer":
         return int(value)
     number = float(value)
-    return number if math.isfinite(number) else None
+    return None if math.isnan(number) else number
 
 
 def plain_rows(table: Table) -> list[list[Any]]:

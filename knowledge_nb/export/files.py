@@ -55,15 +55,27 @@ def encode(table: Table, form: str, *, bom: bool, neutralise: bool) -> bytes:
 
     CSV is RFC 4180: a header, CRLF, cells with quotes, commas or line breaks between quotes, and
     quotes in them doubled. A missing number is an empty cell; true and false are so written.
+
+    Raises
+    ------
+    ExportError
+        A number is infinite, which JSON cannot hold; CSV and Parquet can.
     """
     rows = cells.plain_rows(table)
     names = list(table.columns)
-    if form == "json":
+    if form in ("json", "jsonl"):
         records = [dict(zip(names, row, strict=True)) for row in rows]
-        return (json.dumps(records, ensure_ascii=False, indent=1) + "\n").encode()
-    if form == "jsonl":
-        lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
-        return "".join(line + "\n" for line in lines).encode()
+        try:
+            if form == "json":
+                return (
+                    json.dumps(records, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+                ).encode()
+            lines = [json.dumps(r, ensure_ascii=False, allow_nan=False) + "\n" for r in records]
+            return "".join(lines).encode()
+        except ValueError as error:
+            raise ExportError(
+                "a number is infinite, which JSON cannot hold; export CSV or Parquet"
+            ) from error
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
     shown = cells.neutralise if neutralise else str

@@ -34,15 +34,27 @@ SAVED_COLUMNS: dict[str, Type] = {
     "name": "text",
     "documents": "integer",
     "query": "text",
+    "under": "text",
     "saved": "time",
     "generation": "integer",
+    "error": "text",
 }
 DIFF_COLUMNS: dict[str, Type] = {"path": "text", "change": "text", "cause": "text"}
 
 
 @dataclass(frozen=True, slots=True)
 class SavedSet:
-    """One saved set, as it was saved; `paths` in the order of the answer."""
+    """One saved set, as it was saved; `paths` in the order of the answer.
+
+    Attributes
+    ----------
+    under : str
+        The folder that the question was restricted to; "" for the whole corpus.
+    notes : tuple of str
+        What the answer said, such as words that were left out.
+    error : str
+        Why the file cannot be read as a saved set; then nothing else of it is known.
+    """
 
     name: str
     paths: tuple[str, ...]
@@ -52,6 +64,12 @@ class SavedSet:
     question: dict[str, Any] = field(repr=False)
     then: Then = field(repr=False)
     statement: str = ""
+    notes: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def under(self) -> str:
+        return str(self.question.get("arguments", {}).get("under") or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +134,8 @@ def save(core: Core, name: str, result: Any, table: Table, *, overwrite: bool = 
     file = folder_of(core) / f"{name}.json"
     if file.exists() and not overwrite:
         raise ConfigurationError(
-            f"a set {name!r} is saved already; save it with overwrite=True, or under another name"
+            f"a set {name!r} is saved already; save it with overwrite=True (--overwrite), or "
+            "under another name"
         )
     known = question.completeness or now
     record = {
@@ -128,6 +147,7 @@ def save(core: Core, name: str, result: Any, table: Table, *, overwrite: bool = 
         "compiled": question.compiled,
         "generation": known.generation,
         "completeness_statement": known.statement(),
+        "notes": list(question.notes),
         "paths": list(paths),
         "documents": corpus.noted(paths),
         "last_document_id": corpus.last_id,
@@ -148,17 +168,30 @@ def save(core: Core, name: str, result: Any, table: Table, *, overwrite: bool = 
 
 
 def saved_sets(core: Core) -> tuple[SavedSet, ...]:
-    """Every saved set, by name; empty where none was saved."""
+    """Every saved set, by name; empty where none was saved. A file that is none has its error."""
     try:
         files = sorted(folder_of(core).glob("*.json"))
     except OSError:
         files = []
-    return tuple(_read(file) for file in files)
+    return tuple(_read_or_error(file) for file in files)
+
+
+def _read_or_error(file: Path) -> SavedSet:
+    try:
+        return _read(file)
+    except StoreAccessError as error:
+        nothing = Then({}, 0, "")
+        return SavedSet(file.stem, (), "", "", 0, {}, nothing, error=str(error))
 
 
 def saved_table(sets: tuple[SavedSet, ...]) -> Table:
-    """`name documents query saved generation`, by name."""
-    rows = tuple((s.name, len(s.paths), s.query, s.saved, s.generation) for s in sets)
+    """`name documents query under saved generation error`, by name."""
+    rows = tuple(
+        (s.name, None, "", "", "", None, s.error)
+        if s.error
+        else (s.name, len(s.paths), s.query, s.under, s.saved, s.generation, "")
+        for s in sets
+    )
     return Table("saved.list", dict(SAVED_COLUMNS), rows)
 
 
@@ -178,14 +211,17 @@ def saved_diff(core: Core, name: str) -> SavedDiff:
     held = _read(folder_of(core) / f"{_checked(name)}.json")
     corpus, known = verbs.corpus_of(core)
     ask = asker(str(held.question.get("verb", "")))
-    notes: tuple[str, ...] = ()
+    notes = held.notes
     if ask is not None:
         table = ask(core, **held.question["arguments"])
         place = list(table.columns).index("path")
         now = {str(row[place]) for row in table.rows}
     else:
         now = {path for path in held.paths if path in corpus.documents}
-        notes = ("Its question is not known, so only documents that are gone are told.",)
+        notes = (
+            *notes,
+            "Its question is not known, so only documents that are gone are told.",
+        )
     then = set(held.paths)
     changes = []
     for change, paths in ((ADDED, now - then), (REMOVED, then - now), (KEPT, now & then)):
@@ -240,6 +276,7 @@ def _read(file: Path) -> SavedSet:
             record["question"],
             Then.of(record),
             record["completeness_statement"],
+            tuple(str(note) for note in record.get("notes", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreAccessError(f"{file} is no whole saved set: {error!r}") from error

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,9 @@ from knowledge_nb.export import cells
 from knowledge_nb.export.files import decode
 from knowledge_nb.export.question import question_of
 from knowledge_nb.export.tables import records_table
-from knowledge_nb.export.write import META_SUFFIX, META_VERSION, meta_path
+from knowledge_nb.export.write import META_SUFFIX, META_VERSION, checksum, meta_path
 from knowledge_nb.matching.absence import counted
+from knowledge_nb.records import Completeness
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
@@ -57,7 +58,11 @@ class Verification:
     repeatable : bool
         Whether the question could be asked again.
     same : bool
-        The rows are untouched and the answer is the same now.
+        Rows and side file are untouched and the answer is the same now.
+    question : str
+        Verb and query that were asked again.
+    side_file_untouched : bool
+        The side file says what was written, by its own checksum.
     """
 
     path: str
@@ -71,6 +76,9 @@ class Verification:
     generation_now: int
     differences: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
+    question: str = ""
+    side_file_untouched: bool = True
+    completeness: Completeness = field(default_factory=Completeness)
 
     def headline(self) -> str:
         """The outcome in words."""
@@ -78,6 +86,8 @@ class Verification:
             return f"Same: {counted(self.rows, 'row')}, as exported {self.exported}."
         if not self.repeatable:
             return "Not asked again: this export holds no question that can be."
+        if not self.side_file_untouched:
+            return "Not to be told: the side file was edited since it was written."
         if not self.differences:
             return "Different: the file, or the columns of the answer, are not as they were."
         number = counted(len(self.differences), "row")
@@ -130,6 +140,12 @@ def verify_export(core: Core, path: str | os.PathLike[str]) -> Verification:
             "The file's bytes are not those that were written"
             + (", its rows are." if rows_untouched else ", and neither are its rows.")
         )
+    genuine = meta.get("checksum") == checksum(meta)
+    if not genuine:
+        notes.append(
+            "The side file is not as it was written, so its question, totals and times, and what "
+            "is said here of then, prove nothing."
+        )
     question = meta["question"]
     corpus, known = verbs.corpus_of(core)
     ask = asker(question["verb"])
@@ -146,20 +162,38 @@ def verify_export(core: Core, path: str | os.PathLike[str]) -> Verification:
                 + ", so its rows are compared by the columns that are in both."
             )
         differences = _compare(meta, columns, held, table, corpus)
+        if not rows_untouched and differences:
+            now = cells.rows_hash(table.columns, cells.plain_rows(table))
+            edited = "the file was edited: the answer is as it was then"
+            if now != meta["rows"]["sha256"]:
+                edited = (
+                    "the file was edited, and the answer is another too: which it is, is unknown"
+                )
+            differences = tuple(replace(each, cause=edited) for each in differences)
     same_columns = ask is not None and not any("other columns" in note for note in notes)
     return Verification(
         str(place),
         untouched,
         rows_untouched,
         ask is not None,
-        rows_untouched and same_columns and not differences,
+        rows_untouched and genuine and same_columns and not differences,
         len(held),
         str(meta["exported"]),
         meta["generation"],
         known.generation,
         differences,
         tuple(notes),
+        _asked(question["verb"], str(meta.get("query", "")), question["arguments"]),
+        genuine,
+        known,
     )
+
+
+def _asked(verb: str, query: str, arguments: dict[str, Any]) -> str:
+    """The question in words."""
+    asked = f"{verb} {query}".strip() or "not known"
+    under = arguments.get("under")
+    return f"{asked} (under {under})" if under else asked
 
 
 def _read_meta(place: Path) -> dict[str, Any]:
@@ -195,7 +229,9 @@ def _compare(
     before = _by_key(list(columns), held, both)
     after = _by_key(list(table.columns), cells.plain_rows(table), both)
     try:
-        then = Then.of(meta) if meta["last_document_id"] is not None else None
+        # An audit is of the disk: what became of a document in the index is no cause there.
+        of_index = meta["last_document_id"] is not None and meta["question"]["verb"] != "audit"
+        then = Then.of(meta) if of_index else None
     except (KeyError, TypeError, ValueError) as error:
         raise ExportError(f"the side file does not note the documents: {error!r}") from error
     found = []
@@ -237,6 +273,8 @@ def _differing(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str
         for name in old
         if old[name] != new[name]
     }
+    if "state" in names and len(before) == 1:
+        return f"state: {before[0]['state']} then, {after[0]['state']} now"
     return ", ".join(sorted(names))
 
 

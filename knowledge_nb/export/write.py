@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import json
+import math
 import os
 import platform
 import unicodedata
@@ -104,6 +106,7 @@ def export(
             "bom": bom and form == "csv",
             "formulas_neutralised": neutral,
         }
+        record["checksum"] = checksum(record)
         meta = beside_it.write(fill_json(record))
     except BaseException:
         written.unlink(missing_ok=True)
@@ -117,6 +120,12 @@ def export(
         )
     digest = record["rows"]["sha256"]
     return ExportReport(str(place), str(meta_path(place)), form, len(rows), digest, guarded)
+
+
+def checksum(record: Mapping[str, Any]) -> str:
+    """SHA-256 over all that a side file says but this."""
+    told = {name: value for name, value in record.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(told, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
 def meta_path(path: Path) -> Path:
@@ -138,7 +147,7 @@ def _meta(
         "query": question.query,
         "compiled": question.compiled,
         "totals": {
-            name: cells.plain("number", value) if isinstance(value, float) else value
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in question.totals.items()
         },
         "notes": list(question.notes),

@@ -351,7 +351,7 @@ def test_set_algebra_is_that_of_python_sets(place: Place) -> None:
     assert set(~(brass | harbour) & ~~brass) == set()
     assert len(brass) == 2
     assert "a.md" in brass
-    assert not kb.match_set("zarquon")
+    assert len(kb.match_set("zarquon")) == 0
     frame = (brass | harbour).frame()
     assert frame["path"].tolist() == sorted(a | b)
 

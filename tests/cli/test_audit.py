@@ -10,6 +10,14 @@ import pytest
 
 from tests.cli.conftest import Run
 
+QUESTIONS = {
+    "match": "enumerate lantern",
+    "search": "search lantern",
+    "words": "vocabulary",
+    "sources": "sources",
+    "coverage": "coverage",
+    "audit": "audit",
+}
 TERMS = 'term,label,group\nlantern,Lantern,light\n"""brass lantern""",Brass,light\nanchor,,\n'
 
 
@@ -110,6 +118,8 @@ def test_exports_are_verified(run: Run, small: Path, corpus: Path, terms: Path, 
         done = run("verify-export", out)
         assert done.status == 0, done.out
         assert done.out.startswith("Same: ")
+        assert f"Question: {QUESTIONS[verb[0]]}" in done.out
+        assert "Covers 3 indexed documents" in done.out
     (corpus / "new.md").write_text("A lantern.\n")
     run("index", corpus)
     out = f"match.{form.removesuffix('-file')}"
@@ -161,6 +171,18 @@ def test_saved_sets(run: Run, small: Path, corpus: Path) -> None:
     assert run("saved", "light").status == 2
     assert run("saved", "--delete").status == 2
     assert run("saved", "--save", "a OR b", "bad").status == 2
+    done = run("saved", "--save", "lantern", "--under", "typo", "t2")
+    assert (done.status, "no indexed document lies under 'typo'" in done.err) == (2, True)
+    assert not (small / "saved" / "t2.json").exists()
+    done = run("saved", "--save", "lantern -x", "--under", "sub", "below")
+    assert "`-x`" in done.out
+    done = run("saved", "below")
+    assert "Question: lantern -x (under sub)" in done.out
+    assert "`-x`" in done.out
+    (small / "saved" / "junk.json").write_text("junk")
+    assert "Not a saved set: cannot read" in run("saved").out
+    listed = json.loads(run("saved", "--json").out)["results"]
+    assert [(row["name"], row["documents"]) for row in listed] == [("below", 0), ("junk", None)]
 
 
 def test_a_path_like_a_terminal_sequence_is_shown_harmless(run: Run, tmp_path: Path) -> None:
