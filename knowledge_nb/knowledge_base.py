@@ -341,7 +341,7 @@ class KnowledgeBase(AuditVerbs, EvaluationVerbs):
         return self._owned(sources_frame(self.core.sources()))
 
     def stats(self) -> Stats:
-        """The store at a glance."""
+        """The store at a glance; its `status` says whether the numbers are of a corpus at all."""
         return self.core.stats()
 
     def remove(self, *paths: str) -> tuple[str, ...]:

@@ -166,9 +166,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Stats:
-    """A store at a glance."""
+    """A store at a glance. With a status other than OK its zeros say nothing of the corpus."""
 
     store: str
     base: str
@@ -179,6 +179,17 @@ class Stats:
     log_bytes: int
     tier: str
     completeness: Completeness
+
+    @property
+    def status(self) -> Status:
+        """OK, or why there is nothing to count."""
+        return self.completeness.status
+
+    def __repr__(self) -> str:
+        said = self.completeness.emptiness()
+        if not said:
+            said = f"{counted(self.documents, 'document')}, {counted(self.chunks, 'chunk')}"
+        return f"Stats({self.store!r}: {said} {self.tier})"
 
 
 @dataclass(frozen=True, slots=True)

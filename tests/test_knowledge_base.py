@@ -154,3 +154,39 @@ def test_handbook_answers(handbook: knb.KnowledgeBase) -> None:
     assert gone.empty
     assert gone.result.terms[0].documents == 0
     assert gone.result.completeness.documents == 72
+
+
+def test_stats_of_nothing_says_so(tmp_path: Path) -> None:
+    """Zeros of a store without a pass are no answer about a corpus."""
+    with knb.open(tmp_path / "store") as kb:
+        assert kb.stats().status == "index_not_built"
+        assert "No indexing pass has completed" in repr(kb.stats())
+        (tmp_path / "a.md").write_text("frost\n")
+        kb.index(tmp_path / "a.md")
+        assert kb.stats().status == "ok"
+        assert "1 document, 1 chunk" in repr(kb.stats())
+
+
+def test_the_tier_says_what_is_configured(tmp_path: Path) -> None:
+    """Embeddings that no pass used yet are configured all the same, whatever is asked."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("frost\n")
+    lexical = "tier: lexical (FTS5) - no embeddings configured"
+    with knb.open(tmp_path / "store") as kb:
+        kb.index(folder)
+        assert kb.enumerate("frost").result.tier == lexical
+    settings = tmp_path / "knowledge.toml"
+    local = '[knowledge.embeddings]\nprovider = "local"\n'
+    server = (
+        '[knowledge.embeddings]\nbase_url = "http://127.0.0.1:9"\nmodel = "any"\napi_key_env = ""\n'
+    )
+    for text, model in ((local, "wordllama-l2_supercat_256"), (server, "any")):
+        settings.write_text(text)
+        said = f"tier: lexical (FTS5) - no vectors stored yet for model={model}"
+        for store in ("store", "nothing"):
+            with knb.open(tmp_path / store, config=settings) as kb:
+                assert kb.stats().tier == said
+        with knb.open(tmp_path / "store", config=settings) as kb:
+            assert kb.enumerate("frost").result.tier == said
+            assert kb.vocabulary().result.tier == said

@@ -106,7 +106,7 @@ class Handles:
         deadline = None if timeout is None else time.monotonic() + timeout
         with self.reader.snapshot(deadline=deadline) as connection:
             completeness = read_completeness(connection)
-            yield connection, completeness, _tier(connection, completeness)
+            yield connection, completeness, self._tier(connection, completeness)
 
     def completeness(self) -> Completeness:
         """What the store covers now; all zero where nothing is built."""
@@ -124,9 +124,20 @@ class Handles:
         if not self.reader.is_built():
             from knowledge_nb.retrieval.tier import tier_line
 
-            return tier_line("lexical")
+            return tier_line("lexical", model=self._configured_model())
         with self.snapshot() as (_, _, tier):
             return tier
+
+    def _configured_model(self) -> str:
+        """Name of the model in force, found without opening it; "" for none."""
+        if self._embedder is not None:
+            return self._embedder.model
+        configured = self.settings.embeddings
+        if configured is not None and configured.provider == "local":
+            from knowledge_nb.embedding.local import MODEL
+
+            return MODEL
+        return configured.model if configured is not None else ""
 
     def manifest(self) -> EmbedderIdentity | None:
         """The pinned embedder of the store; None for a lexical or missing store."""
@@ -161,17 +172,16 @@ class Handles:
                 f"there is no index in {self.files.directory}: run `knowledge index PATH` first"
             )
 
+    def _tier(self, connection: Connection, completeness: Completeness) -> str:
+        from knowledge_nb.embedding.manifest import read_manifest
+        from knowledge_nb.retrieval.tier import tier_line
 
-def _tier(connection: Connection, completeness: Completeness) -> str:
-    from knowledge_nb.embedding.manifest import read_manifest
-    from knowledge_nb.retrieval.tier import tier_line
-
-    identity = read_manifest(connection)
-    if identity is None:
-        return tier_line("lexical")
-    return tier_line(
-        "fused",
-        model=identity.model,
-        dimension=identity.dimension,
-        without_vector=completeness.without_vector,
-    )
+        identity = read_manifest(connection)
+        if identity is None:
+            return tier_line("lexical", model=self._configured_model())
+        return tier_line(
+            "fused",
+            model=identity.model,
+            dimension=identity.dimension,
+            without_vector=completeness.without_vector,
+        )

@@ -133,6 +133,14 @@ def test_files_skipped_are_a_warning(filled: Place) -> None:  # noqa: F811
     assert found.fix
 
 
+def test_nothing_is_vouched_for_that_nothing_was_seen_of(filled: Place) -> None:  # noqa: F811
+    """A store without a pass: what was skipped, and which scripts there are, is not known."""
+    filled.core.reset(force=True)
+    found = checks(filled.core)
+    assert found["files skipped"].state == "not run"
+    assert found["scripts without spaces"].state == "not run"
+
+
 def test_a_missing_folder_fails(filled: Place) -> None:  # noqa: F811
     """A root that is gone fails; whether files changed is then not known, not fine."""
     filled.folder.rename(filled.folder.parent / "away")
