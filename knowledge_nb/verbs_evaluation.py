@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from knowledge_nb.errors import QueryError
 from knowledge_nb.evaluation.docnos import DocnoRule
 from knowledge_nb.records import Mode
 from knowledge_nb.refusals import require_answer
@@ -65,9 +68,9 @@ class EvaluationVerbs:
         under : str
             A folder.
         save : path, optional
-            A TREC run file; a run that was interrupted goes on there.
+            A TREC run file; a run of these topics that was interrupted goes on there.
         overwrite : bool
-            Replace a saved run that was made otherwise.
+            Replace a saved run that was made otherwise, or of other topics.
         progress : bool or callable, optional
             None: a bar in a notebook; True: a bar anywhere.
         **options
@@ -83,12 +86,24 @@ class EvaluationVerbs:
         EvaluationError
             Duplicate qids, no topics, colliding docnos, a saved run made otherwise.
         IndexNotBuiltError, CorpusEmptyError, QueryError, ConfigurationError
+            QueryError also for an argument that no verb has.
         EmbeddingError
             In mode "vector", which never falls back.
         """
         from knowledge_nb.evaluation.making import make_run
         from knowledge_nb.notebook.frames_evaluation import run_frame
 
+        if fusion is not None and not isinstance(fusion, Mapping):
+            raise QueryError(
+                f"fusion= is a dict of weights, rrf_k and window, not {fusion!r:.60}; or give "
+                "these by themselves"
+            )
+        for option in fusion or {}:
+            if option not in ("weights", "rrf_k", "window"):
+                raise QueryError(f"fusion= has weights, rrf_k and window, not {option!r}")
+            if option in options:
+                raise QueryError(f"{option} is given twice, in fusion= and by itself; give it once")
+        _require_known("run", options, make_run)
         with _bar(progress) as shown:
             record = make_run(
                 self.core,
@@ -148,6 +163,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.runs import named_runs
         from knowledge_nb.notebook.frames_evaluation import evaluation_frame
 
+        _require_known("evaluate", options, evaluate)
         named = named_runs(runs)
         known = known_docnos(self.core, named.values())
         return evaluation_frame(
@@ -181,8 +197,10 @@ class EvaluationVerbs:
             One row a query, most different first; `.moves`, `.totals`, charts.
         """
         from knowledge_nb.evaluation.comparing import compare
+        from knowledge_nb.evaluation.making import make_run
         from knowledge_nb.notebook.frames_evaluation import comparison_frame
 
+        _require_known("compare", options, compare, make_run)
         return comparison_frame(compare(self.core, topics, a=a, b=b, k=k, **options))
 
     def explain(
@@ -214,6 +232,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.explaining import explain
         from knowledge_nb.notebook.frames_evaluation import explanation_frame
 
+        _require_known("explain", options, explain)
         record = explain(self.core, query, target, k=k, mode=mode, **options)
         if record.degraded:
             _warn_degraded(record.tier)
@@ -242,6 +261,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.reconciling import reconcile
         from knowledge_nb.notebook.frames_evaluation import reconciliation_frame
 
+        _require_known("reconcile", options, reconcile)
         record = reconcile(self.core, query, k=k, **options)
         require_answer(record)
         return reconciliation_frame(record)
@@ -264,6 +284,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.fusion_grid import fusion_grid
         from knowledge_nb.notebook.frames_evaluation import grid_frame
 
+        _require_known("fusion_grid", options, fusion_grid)
         return grid_frame(fusion_grid(self.core, topics, qrels, **options))
 
     def pool(self, runs: Any, depth: int = 10) -> Pool:
@@ -271,6 +292,26 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.pooling import pool
 
         return pool(runs, depth)
+
+
+def _require_known(verb: str, options: Mapping[str, Any], *verbs: Callable[..., Any]) -> None:
+    """Refuse an argument that the functions behind a verb do not have.
+
+    Raises
+    ------
+    QueryError
+    """
+    known = [
+        name
+        for function in verbs
+        for name, about in inspect.signature(function).parameters.items()
+        if about.kind is about.KEYWORD_ONLY
+    ]
+    for option in options:
+        if option not in known:
+            near = difflib.get_close_matches(option, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(known)}"
+            raise QueryError(f"{verb} has no argument {option!r}{hint}")
 
 
 def _warn_degraded(said: str) -> None:

@@ -121,6 +121,12 @@ def _manifest(core: Core, pinned: EmbedderIdentity | None, live: EmbedderIdentit
     differences = pinned.differences(live)
     if differences:
         return Check(name, "fail", "; ".join(differences), REINDEX)
+    if not pinned.answers_alike(live):
+        said = (
+            f"another model answers to the name {live.model!r}: the probe text gets another vector "
+            "than the pinned one, so new vectors cannot be compared with the stored ones"
+        )
+        return Check(name, "fail", said, REINDEX)
     return Check(name, "pass", "the embedder is the one that made the stored vectors")
 
 

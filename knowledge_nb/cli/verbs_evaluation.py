@@ -19,6 +19,7 @@ from knowledge_nb.cli.options import (
 )
 from knowledge_nb.cli.output import (
     notes,
+    require_folder,
     say,
     table,
     title,
@@ -91,6 +92,8 @@ def run(
     from knowledge_nb.evaluation.trec import run_lines
 
     with app.core() as core, count_bar("ranking") as progress:
+        if core.completeness().documents:  # else the run says that there is nothing to rank
+            require_folder(core, under)
         record = make_run(
             core, topics, mode=mode, k=k, unit=unit, docno=docno, weights=weights, rrf_k=rrf_k,
             window=window, under=under, name=name, save=output, overwrite=overwrite,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation.making import make_run
+from knowledge_nb.evaluation.names import docnos_by_qid, matched
 from knowledge_nb.evaluation.overlap import PERSISTENCE, jaccard, overlap, rbo, tau
 from knowledge_nb.evaluation.runs import RunRecord, as_run, refuse_degraded
 from knowledge_nb.records import Mode
@@ -154,9 +155,13 @@ def compare(
     Raises
     ------
     EvaluationError
-        k or depth is out of range, there are no topics, a run cannot be used.
+        k or depth is out of range, there are no topics, a run cannot be used, one run is of
+        documents and the other of chunks.
     """
-    deep = max(DEPTH, k) if depth is None else depth
+    deep = (max(DEPTH, k) if isinstance(k, int) else k) if depth is None else depth
+    for name, given in (("k", k), ("depth", deep)):
+        if isinstance(given, bool) or not isinstance(given, int):
+            raise EvaluationError(f"{name} is a whole number of ranks from 1 up, not {given!r}")
     if k < 1 or deep < k:
         raise EvaluationError(f"k is at least 1 and depth at least k, not k={k}, depth={deep}")
     options.setdefault("window", max(CANDIDATES, k))
@@ -190,8 +195,15 @@ def compare_runs(
     Raises
     ------
     EvaluationError
-        They have no topic in common.
+        They have no topic in common, or one is of documents and the other of chunks.
     """
+    units = [run.provenance.unit for run in (a, b) if run.provenance is not None]
+    if len(set(units)) > 1:
+        raise EvaluationError(
+            f"run {a.label} ranks {units[0]}s and run {b.label} ranks {units[1]}s, which have no "
+            "name in common; make both with the same unit="
+        )
+    b = matched(b, docnos_by_qid(a), a.decoded)
     a, b = a.cut(depth), b.cut(depth)
     asked_a, asked_b = _asked(a), _asked(b)
     qids = [qid for qid in asked_a if qid in asked_b]
@@ -202,6 +214,12 @@ def compare_runs(
     if not qids:
         raise EvaluationError(f"runs {a.label} and {b.label} have no topic in common")
     notes = [f"Run {run.label}: {note}" for run in (a, b) for note in run.notes]
+    if _strangers(a, b, qids):
+        notes.insert(
+            0,
+            f"WARNING: not one docno of run {b.label} occurs in run {a.label}, whatever the topic; "
+            "are documents named otherwise there?",
+        )
     left_out = len({*asked_a, *asked_b}) - len(qids)
     if left_out:
         notes.append(f"Topics that only one of the runs was asked, and so left out: {left_out:,}.")
@@ -216,6 +234,14 @@ def compare_runs(
     rows = [_query(qid, queries.get(qid, ""), record, p) for qid in qids]
     rows.sort(key=lambda row: 2.0 if row.rbo is None else row.rbo)
     return ComparisonRecord(a, b, k, depth, tuple(rows), _totals(rows, a, b), tuple(notes))
+
+
+def _strangers(a: RunRecord, b: RunRecord, qids: Sequence[str]) -> bool:
+    """Whether both runs name documents, and none that is the same."""
+    names_a, names_b = (
+        {docno for qid in qids for docno, _ in run.rankings.get(qid, ())} for run in (a, b)
+    )
+    return bool(names_a and names_b) and not names_a & names_b
 
 
 def _asked(run: RunRecord) -> dict[str, None]:

@@ -5,11 +5,13 @@ Pure functions over the two tiers' whole rankings, through the same `fuse` that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from knowledge_nb.retrieval.fusion import fuse
 from knowledge_nb.retrieval.lexical import CANDIDATES
+from knowledge_nb.retrieval.search import MAX_K
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,8 @@ class Entry:
     ----------
     change : {"k", "window", "lexical_weight", "vector_weight"}
     value : float
-        At which it enters, verified.
+        At which it enters, verified; of a weight the shortest number found that does, so that what
+        is printed is what was verified.
     rank : int
         Its rank then.
     """
@@ -104,7 +107,7 @@ def entries(situation: Situation, chunk_ids: Sequence[int]) -> tuple[Entry, ...]
 
 
 def _by_k(situation: Situation, chunk_ids: Sequence[int]) -> Entry | None:
-    total = len(set(situation.words) | set(situation.near))
+    total = min(MAX_K, len(set(situation.words) | set(situation.near)))  # what a search takes
     k = situation.k
     while True:
         # The window of a search grows with its k, and may change the order.
@@ -171,11 +174,25 @@ def _by_weight(situation: Situation, chunk_id: int, side: int) -> Entry | None:
         # Just inside: at a crossing itself the chunk id decides.
         step = min((high - low) / 2, max(low, 1e-3) * 1e-3)
         value = low + step if low >= now else high - step if high <= now else now
-        weights = (value, fixed) if side == 0 else (fixed, value)
-        there = situation.rank([chunk_id], weights=weights)
-        if there is None or there > situation.k:
+        if best is not None and abs(value - now) >= abs(best.value - now):
             continue
-        if best is None or abs(value - now) < abs(best.value - now):
-            name = "lexical_weight" if side == 0 else "vector_weight"
-            best = Entry(name, value, there)
+        for shorter in _shorter(value, low, high):
+            weights = (shorter, fixed) if side == 0 else (fixed, shorter)
+            there = situation.rank([chunk_id], weights=weights)
+            if there is not None and there <= situation.k:
+                best = Entry("lexical_weight" if side == 0 else "vector_weight", shorter, there)
+                break
     return best
+
+
+def _shorter(value: float, low: float, high: float) -> Iterator[float]:
+    """Numbers of few digits near a value and between two bounds, then the value itself."""
+    for digits in range(2, 7):
+        unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1) if value > 0 else 0.0
+        if not unit:
+            break
+        for steps in (round(value / unit), math.floor(value / unit), math.ceil(value / unit)):
+            rounded = float(f"{steps * unit:.{digits}g}")
+            if low < rounded < high:
+                yield rounded
+    yield value

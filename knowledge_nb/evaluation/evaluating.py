@@ -8,15 +8,21 @@ from typing import Any
 
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation import measures as measuring
+from knowledge_nb.evaluation.asked import asked, asked_notes, some
 from knowledge_nb.evaluation.measures import DEFAULT, Ties, Values, is_coverage
+from knowledge_nb.evaluation.names import docnos_by_qid, matched
 from knowledge_nb.evaluation.qrels import Qrels, read_qrels
 from knowledge_nb.evaluation.runs import RunRecord, counted, named_runs, refuse_degraded
 from knowledge_nb.evaluation.significance import Paired, holm, interval, paired
+from knowledge_nb.evaluation.trec import encode_docno
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """One run's mean of one measure, with its 95 % bootstrap interval."""
+    """One run's mean of one measure, with its 95 % bootstrap interval.
+
+    Of a measure that ir-measures adds up (NumRet, NumRel, NumQ) it is the sum, without an interval.
+    """
 
     run: str
     measure: str
@@ -48,7 +54,8 @@ class EvaluationRecord:
     Attributes
     ----------
     runs, measures, qids : tuple of str
-        Labels, names of measures (`Judged@k` beside each cut), topics reported on.
+        Labels, names of measures (`Judged@k` beside each cut), topics reported on: those that
+        every run was asked, see `asked`.
     queries : dict of str to str
         By qid, where a run knows them.
     values : dict of str to Values
@@ -57,7 +64,7 @@ class EvaluationRecord:
     means : tuple of Mean
         By measure, then run.
     differences : tuple of Difference
-        Against the baseline, by measure, then run; `Judged@k` is not tested.
+        Against the baseline, by measure, then run; `Judged@k` and sums are not tested.
     baseline : str
     notes : tuple of str
     """
@@ -91,6 +98,9 @@ def evaluate(
 ) -> EvaluationRecord:
     """Measure runs and test their differences.
 
+    Means and tests are over the topics that every run of ours was asked; a run of another tool
+    cannot know what it was asked, and is taken as asked for all. Notes say what was left out.
+
     Parameters
     ----------
     runs : see `runs.named_runs`
@@ -113,24 +123,29 @@ def evaluate(
     Raises
     ------
     EvaluationError
-        A run, the qrels, a measure or the baseline cannot be used; no topic of the runs is judged.
+        A run, the qrels, a measure or the baseline cannot be used; no topic of the runs is judged;
+        runs have no topic in common; a run of chunks meets judgements of documents.
     MissingDependencyError
     """
     named = named_runs(runs)
     if not allow_degraded:
         refuse_degraded(named)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise EvaluationError(f"seed is a whole number from 0 up, not {seed!r}")
     judged = read_qrels(qrels)
+    named = {label: matched(run, judged.grades, judged.decoded) for label, run in named.items()}
     chosen = measuring.parse_measures(measures)
     names = tuple(str(measure) for measure in chosen)
     first = baseline if baseline is not None else next(iter(named))
     if first not in named:
         raise EvaluationError(f"no run is called {first!r}; there are {', '.join(named)}")
-    qids = measuring.asked(named, judged)
+    qids = asked(named, judged)
     if not any(qid in judged.grades for qid in qids):
         raise EvaluationError(
             "no topic of the runs has a judgement; qids differ: runs have "
             f"{', '.join(qids[:3])}, qrels have {', '.join(list(judged.grades)[:3])}"
         )
+    strangers = _strangers(named, judged, qids)
     values = {
         label: measuring.values(run, judged, qids, chosen, ties=ties)
         for label, run in named.items()
@@ -144,30 +159,73 @@ def evaluate(
         qids=qids,
         queries=queries,
         values=values,
-        means=_means(values, names, seed),
-        differences=_differences(values, names, first, seed),
+        means=_means(values, chosen, seed),
+        differences=_differences(values, chosen, first, seed),
         baseline=first,
-        notes=(*judged.notes, *_notes(named, judged, qids, docnos, ties)),
+        notes=(
+            *strangers,
+            *judged.notes,
+            *_summed(chosen),
+            *_notes(named, judged, qids, docnos, ties),
+        ),
     )
 
 
-def _means(values: dict[str, Values], names: tuple[str, ...], seed: int) -> tuple[Mean, ...]:
+def _strangers(named: dict[str, RunRecord], qrels: Qrels, qids: tuple[str, ...]) -> list[str]:
+    """Warnings of runs that name no judged document: then 0 is the names' doing, not the run's.
+
+    Raises
+    ------
+    EvaluationError
+        Such a run is known to name chunks.
+    """
+    warnings = []
+    for label, run in named.items():
+        names = docnos_by_qid(run)
+        judged = [qid for qid in qids if qid in qrels.grades and names.get(qid)]
+        if not judged or any(names[qid] & qrels.grades[qid].keys() for qid in judged):
+            continue
+        ours = run.rankings[judged[0]][0][0]
+        theirs = next(iter(qrels.grades[judged[0]]))
+        said = (
+            f"not one docno of run {label} occurs in the judgements (topic {judged[0]}: the run "
+            f"has {ours!r}, the judgements have {theirs!r})"
+        )
+        if run.provenance is not None and run.provenance.unit == "chunk":
+            raise EvaluationError(
+                f'{said}, since it ranks chunks: make it with unit="document", or judge chunks'
+            )
+        warnings.append(f"WARNING: {said}; is a document named otherwise there?")
+    return warnings
+
+
+def _summed(measures: tuple[Any, ...]) -> list[str]:
+    found = [str(measure) for measure in measures if measuring.is_sum(measure)]
+    if not found:
+        return []
+    return [f"Summed over the topics as ir-measures does, no mean and not tested: {some(found)}."]
+
+
+def _means(values: dict[str, Values], measures: tuple[Any, ...], seed: int) -> tuple[Mean, ...]:
     means = []
-    for name in names:
+    for measure in measures:
+        name = str(measure)
+        summed = measuring.is_sum(measure)
         for label, of_run in values.items():
             sample = list(of_run[name].values())
-            low, high = interval(sample, seed=seed)
-            mean = sum(sample) / len(sample) if sample else None
+            low, high = (None, None) if summed else interval(sample, seed=seed)
+            mean = measuring.aggregate(measure, sample)
             means.append(Mean(label, name, mean, low, high, len(sample)))
     return tuple(means)
 
 
 def _differences(
-    values: dict[str, Values], names: tuple[str, ...], baseline: str, seed: int
+    values: dict[str, Values], measures: tuple[Any, ...], baseline: str, seed: int
 ) -> tuple[Difference, ...]:
     tests: list[tuple[str, str, Paired]] = []
-    for name in names:
-        if is_coverage(name):
+    for measure in measures:
+        name = str(measure)
+        if is_coverage(name) or measuring.is_sum(measure):
             continue
         base = values[baseline][name]
         for label, of_run in values.items():
@@ -191,9 +249,6 @@ def _notes(
     docnos: Iterable[str] | None,
     ties: Ties,
 ) -> list[str]:
-    def some(found: list[str]) -> str:
-        return ", ".join(found[:5]) + (f" and {len(found) - 5:,} more" if len(found) > 5 else "")
-
     notes = []
     unjudged = [qid for qid in qids if qid not in qrels.grades]
     if unjudged:
@@ -207,16 +262,8 @@ def _notes(
             f"Without a relevant document, so 0 for every run: {counted(len(fruitless), 'topic')} "
             f"({some(fruitless)})."
         )
-    not_asked = [qid for qid in qrels.grades if qid not in set(qids)]
-    if not_asked:
-        notes.append(f"Judged but not asked, and left out: {counted(len(not_asked), 'topic')}.")
+    notes += asked_notes(named, qrels, qids)
     for label, run in named.items():
-        empty = [qid for qid in qids if qid in qrels.grades and not run.rankings.get(qid)]
-        if empty:
-            notes.append(
-                f"Run {label} has no hit, so 0, for {counted(len(empty), 'judged topic')} "
-                f"({some(empty)})."
-            )
         if run.tied:
             order = "as the run ranks them" if ties == "rank" else "as trec_eval orders them"
             notes.append(
@@ -224,10 +271,14 @@ def _notes(
             )
         notes += [f"Run {label}: {note}" for note in run.notes]
     if docnos is not None:
-        unknown = qrels.unknown(docnos)
+        held = set(docnos)
+        # A name of a file that was decoded may be meant as it stood there.
+        unknown = [
+            d for d in qrels.unknown(held) if d not in qrels.decoded or encode_docno(d) not in held
+        ]
         if unknown:
             notes.append(
                 f"Judged but not in the index, so missed by every run: "
-                f"{counted(len(unknown), 'document')} ({some(list(unknown))})."
+                f"{counted(len(unknown), 'document')} ({some(unknown)})."
             )
     return notes

@@ -16,14 +16,14 @@ from knowledge_nb.evaluation.explaining_words import (
     why_no_words,
     why_not_fused,
 )
-from knowledge_nb.evaluation.making import Ranker
+from knowledge_nb.evaluation.making import Ranker, check_arguments
 from knowledge_nb.evaluation.questions import Question, embed_all
 from knowledge_nb.evaluation.term_weights import TermWeight, term_weights
 from knowledge_nb.records import Mode
 from knowledge_nb.refusals import require_documents
 from knowledge_nb.retrieval.fusion import RRF_K, check_fusion, fuse
 from knowledge_nb.retrieval.lexical import CommonTerms, LexicalRanking
-from knowledge_nb.retrieval.search import look, usable_embedder
+from knowledge_nb.retrieval.search import MAX_K, check_texts, look, usable_embedder
 from knowledge_nb.retrieval.tier import tier_line
 from knowledge_nb.retrieval.vector import VectorRanking
 from knowledge_nb.store.sql import rows
@@ -79,6 +79,11 @@ class ExplanationRecord:
         """The sentences, for the banner."""
         return self.sentences
 
+    @property
+    def text(self) -> str:
+        """The sentences, a line each; the tier line first where the vectors were not asked."""
+        return "\n".join([self.tier, *self.sentences] if self.degraded else self.sentences)
+
 
 def explain(
     core: Core,
@@ -103,7 +108,7 @@ def explain(
     target : str
         A path, for its best chunks, or a citation, for that chunk.
     k : int
-        The top that it is or is not in; as for a search, of chunks.
+        The top that it is or is not in; as for a search, of chunks, 1 to 10,000.
     mode, weights, rrf_k, window, common_terms, under
         As for a search.
 
@@ -121,8 +126,12 @@ def explain(
         In mode "vector"; in "fused" the explanation is of the lexical answer that a search gives.
     """
     check_fusion(2, k=rrf_k, weights=weights, window=window)
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise QueryError(f"k is a whole number from 1 up, not {k!r}")
+    check_texts(query, under)
+    check_arguments(mode, k, "chunk", common_terms)
+    if k > MAX_K:
+        raise QueryError(f"k is a whole number from 1 to {MAX_K:,}, not {k!r}")
+    if not isinstance(target, str):
+        raise QueryError(f"the document to explain is a path or citation, not {target!r}")
     facts = look(core.reader, None)
     require_documents(facts.completeness)
     embedder = core.matching_embedder() if mode != "lexical" else None
@@ -168,6 +177,8 @@ def _target(core: Core, ranker: Ranker, target: str) -> tuple[str, tuple[int, ..
             raise NotFoundError(
                 f"{stored} has no chunk {ordinal}; `knowledge show {stored}` lists its chunks"
             )
+    if ranker.scope.unknown:
+        raise NotFoundError(ranker.scope.note())
     if ranker.scope.documents is not None and number not in ranker.scope.documents:
         raise NotFoundError(f"{stored} does not lie under {ranker.scope.folder!r}")
     return shown, chunk_ids
@@ -234,8 +245,8 @@ def _explained(
         by_id = next((each for each in fused if each.chunk_id == chunk_id), None)
         return by_id.contributions[side] if by_id else 0.0
 
-    def counts(place: int | None) -> bool:
-        return place is not None and place < depth
+    def counts(place: int | None, weight: float) -> bool:
+        return place is not None and place < depth and (mode != "fused" or weight > 0)
 
     lexical_place = Place(
         tier="lexical",
@@ -246,11 +257,11 @@ def _explained(
         citation="" if best_word is None else found.cite(best_word),
         score=None if in_words is None else found.words.scores[in_words],
         distance=None,
-        in_window=counts(in_words),
+        in_window=counts(in_words, weights[0]),
         contribution=contribution(0, best_word),
         why=why_no_words(question, terms)
         if in_words is None
-        else beyond_window(in_words, depth, mode),
+        else beyond_window(in_words, depth, mode, weights[0]),
     )
     distance = None if in_near is None else found.near.distances[in_near]
     vector_place = Place(
@@ -262,11 +273,11 @@ def _explained(
         citation="" if best_near is None else found.cite(best_near),
         score=None if distance is None else 1 - distance * distance / 2,
         distance=distance,
-        in_window=counts(in_near),
+        in_window=counts(in_near, weights[1]),
         contribution=contribution(1, best_near),
         why=_why_no_vector(found, question, reason)
         if in_near is None
-        else beyond_window(in_near, depth, mode),
+        else beyond_window(in_near, depth, mode, weights[1]),
     )
     fused_rank = None if in_fused is None or mode != "fused" else in_fused + 1
     fused_place = Place(
@@ -280,7 +291,7 @@ def _explained(
         distance=None,
         in_window=fused_rank is not None,
         contribution=shares.score if shares else None,
-        why=why_not_fused(mode, reason, fused_rank, depth, in_words, in_near),
+        why=why_not_fused(mode, reason, fused_rank, depth, (in_words, in_near), weights),
     )
     places = (lexical_place, vector_place, fused_place)
     place = {"lexical": lexical_place, "vector": vector_place, "fused": fused_place}[mode]

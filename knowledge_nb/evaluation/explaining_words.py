@@ -60,15 +60,22 @@ def why_no_words(question: Question, terms: tuple[TermWeight, ...]) -> str:
     return f"it holds none of the words: {named}"
 
 
-def beyond_window(place: int, depth: int, mode: Mode) -> str:
+def beyond_window(place: int, depth: int, mode: Mode, weight: float) -> str:
     """Why a rank (its place from 0) does not count in the fusion; "" where it does."""
+    if mode == "fused" and not weight:
+        return f"rank {place + 1}, and its weight 0 turns this tier off"
     if mode != "fused" or place < depth:
         return ""
     return f"not in the window of {depth}: rank {place + 1}"
 
 
 def why_not_fused(
-    mode: Mode, reason: str, rank: int | None, depth: int, words: int | None, near: int | None
+    mode: Mode,
+    reason: str,
+    rank: int | None,
+    depth: int,
+    places: tuple[int | None, int | None],
+    weights: tuple[float, float],
 ) -> str:
     """Why a chunk has no fused rank; "" where it has one."""
     if mode != "fused":
@@ -76,8 +83,8 @@ def why_not_fused(
     if rank is not None:
         return ""
     known = [
-        f"{name} rank {place + 1}"
-        for name, place in (("lexical", words), ("vector", near))
+        f"{name} rank {place + 1}" + ("" if weight else " (off: weight 0)")
+        for name, place, weight in zip(("lexical", "vector"), places, weights, strict=True)
         if place is not None
     ]
     return f"not in the window of {depth}: {', '.join(known) or 'no tier ranks it'}"
@@ -131,7 +138,10 @@ def _way(entry: Entry, k: int, weights: tuple[float, float]) -> str:
         return f"With window = {entry.value:,.0f} it is in the top {k}, at rank {entry.rank:,}."
     side = 0 if entry.change == "lexical_weight" else 1
     pair = (entry.value, weights[1]) if side == 0 else (weights[0], entry.value)
-    return (
-        f"With weights = ({pair[0]:.4g}, {pair[1]:.4g}) it is in the top {k}, at rank "
-        f"{entry.rank:,}."
-    )
+    shown = ", ".join(_exactly(weight) for weight in pair)
+    return f"With weights = ({shown}) it is in the top {k}, at rank {entry.rank:,}."
+
+
+def _exactly(number: float) -> str:
+    """A number as it can be typed back: rounded, it may no longer be the one verified."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(float(number))

@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation import measures as measuring
+from knowledge_nb.evaluation.coverage import coverage_notes
 from knowledge_nb.evaluation.making import Ranker
+from knowledge_nb.evaluation.names import matched
 from knowledge_nb.evaluation.overlap import rbo
 from knowledge_nb.evaluation.qrels import Qrels, read_qrels
 from knowledge_nb.evaluation.questions import embed_all
 from knowledge_nb.evaluation.runs import RunRecord
 from knowledge_nb.evaluation.topics import read_topics
+from knowledge_nb.evaluation.trec import encode_docno
+from knowledge_nb.refusals import require_documents
 from knowledge_nb.retrieval.fusion import check_fusion
 from knowledge_nb.retrieval.search import look, usable_embedder
 
@@ -147,6 +151,7 @@ def fusion_grid(
         The constant of reciprocal rank fusion.
     weights : iterable of float or (float, float)
         Share of the lexical ranking, 0 to 1, the rest being the vector ranking's; or both weights.
+        0 turns a tier off, see `fusion.fuse`.
     window : iterable of int
         Chunk ranks of each tier that are fused.
     measure : str
@@ -165,15 +170,23 @@ def fusion_grid(
     QueryError, ConfigurationError, EmbeddingError
         A value is out of range; there are no vectors; they cannot be asked.
     """
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise EvaluationError(f"seed is a whole number, not {seed!r}")
     settings = _settings(k, weights, window)
     asked = read_topics(topics)
     judged = None if qrels is None else read_qrels(qrels)
-    pairs, names, tier = _pairs(core, asked, max(each[1] for each in settings))
     measures = () if judged is None else measuring.parse_measures(measure)[:1]
+    if measures and measuring.is_sum(measures[0]):
+        raise EvaluationError(f"{measures[0]} is a sum over topics; a grid needs a mean: nDCG@10")
+    if not isinstance(measure, str) and len(list(measure)) > 1:
+        raise EvaluationError(f"a grid is of one measure, not {measure!r}")
+    pairs, names, tier, missing = _pairs(core, asked, max(each[1] for each in settings))
     name = str(measures[0]) if measures else ""
     # A measure that stops at a rank needs no more than that, agreement the first ten.
     cut = measuring.cutoff(measures[0]) if measures else 10
     depth = DEPTH if cut is None else max(10, cut)
+    if judged is not None:
+        _require_paths(judged, asked, names)
     halves = ((), ()) if judged is None else split(asked, judged, seed)
 
     def rank(n: float, size: int, w: tuple[float, float]) -> RunRecord:
@@ -191,6 +204,7 @@ def fusion_grid(
     def measured(run: RunRecord) -> dict[str, float]:
         if judged is None:
             return {}
+        run = matched(run, judged.grades, judged.decoded)
         return measuring.values(run, judged, list(asked), measures)[name]
 
     cells: list[Cell] = []
@@ -223,7 +237,7 @@ def fusion_grid(
             **{side: {q: v for q, v in of.items() if q in half} for side, of in base.items()},
             "even": {q: v for q, v in even.items() if q in half},
         }
-    notes = list(judged.notes) if judged else []
+    notes = [*missing, *(judged.notes if judged else ())]
     without = [qid for qid in asked if judged is not None and qid not in judged.grades]
     if without:
         notes.append(f"{len(without):,} topics without a judgement are in no mean.")
@@ -238,22 +252,53 @@ def fusion_grid(
 def _settings(
     k: Iterable[float], weights: Iterable[float | tuple[float, float]], window: Iterable[int]
 ) -> list[tuple[float, int, tuple[float, float]]]:
-    pairs: list[tuple[float, float]] = []
-    for each in weights:
+    pairs: list[Any] = []
+    for each in _several("weights", weights):
         if isinstance(each, int | float):
-            if not 0 <= each <= 1:
+            if isinstance(each, bool) or not 0 <= each <= 1:
                 raise EvaluationError(
                     f"a weight of the grid is the lexical share, 0 to 1, or a pair, not {each!r}"
                 )
             pairs.append((float(each), round(1.0 - each, 12)))
         else:
-            pairs.append((float(each[0]), float(each[1])))
-    found = [(float(n), int(size), pair) for n in k for size in window for pair in pairs]
+            pairs.append(each)
+    found = [
+        (n, size, pair)
+        for n in _several("k", k)
+        for size in _several("window", window)
+        for pair in pairs
+    ]
     if not found:
         raise EvaluationError("the grid is empty: give at least one k, weight and window")
     for n, size, pair in found:
         check_fusion(2, k=n, weights=pair, window=size)
-    return list(dict.fromkeys(found))
+        if size is None:
+            raise EvaluationError("a window of the grid is a number of ranks, not None")
+    return list(
+        dict.fromkeys(
+            (float(n), int(size), (float(pair[0]), float(pair[1]))) for n, size, pair in found
+        )
+    )
+
+
+def _require_paths(qrels: Qrels, topics: Iterable[str], names: Mapping[int, str]) -> None:
+    """Refuse judgements that name none of the index's documents: every mean would be 0."""
+    judged = {docno for qid in topics for docno in qrels.grades.get(qid, ())}
+    paths = set(names.values())
+    if judged and not any(name in paths or encode_docno(name) in paths for name in judged):
+        raise EvaluationError(
+            "not one docno of the judgements is a path of this index (judgements have "
+            f"{min(judged)!r}, the index has {min(paths)!r}); a grid names documents by path"
+        )
+
+
+def _several(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise EvaluationError(
+            f"{name} of a grid lists the values to try, so write {name}=({values!r},), not "
+            f"{name}={values!r}"
+        )
+    return list(values)
 
 
 def split(
@@ -279,10 +324,11 @@ def split(
 
 def _pairs(
     core: Core, topics: Mapping[str, str], depth: int
-) -> tuple[dict[str, _Pair], dict[int, str], str]:
+) -> tuple[dict[str, _Pair], dict[int, str], str, tuple[str, ...]]:
     import numpy as np
 
     facts = look(core.reader, None)
+    require_documents(facts.completeness)
     embedder = usable_embedder(core.matching_embedder(), facts, "vector")
     questions = embed_all(embedder, topics, "vector")
     with core.reader.snapshot() as connection:
@@ -295,7 +341,11 @@ def _pairs(
                 np.array(words.chunk_ids, dtype=np.int64), np.array(near.chunk_ids, dtype=np.int64)
             )
         line = f"fusion of lexical and vector rankings, generation {ranker.generation}"
-        return found, ranker.paths, f"{line}, model={embedder.model}"
+        known = ranker.completeness
+        if known.without_vector:
+            line += f" - {known.without_vector:,} chunks without a vector"
+        missing = coverage_notes(known, "fused")
+        return found, ranker.paths, f"{line}, model={embedder.model}", missing
 
 
 def _fused(
@@ -309,7 +359,9 @@ def _fused(
     """Documents of the fused ranking: `fusion.fuse`, to the last bit, on arrays."""
     import numpy as np
 
-    words, near = pair.words[:window], pair.near[:window]
+    # As in `fuse`, weight 0 turns a tier off.
+    words = pair.words[: window if weights[0] else 0]
+    near = pair.near[: window if weights[1] else 0]
     ids, places = np.unique(np.concatenate([words, near]), return_inverse=True)
     scores = np.zeros(len(ids))
     start = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import platform
 from collections.abc import Iterator, Mapping
@@ -13,6 +15,7 @@ import apsw
 
 from knowledge_nb.citation import ORDINAL_BITS
 from knowledge_nb.errors import EvaluationError, MissingDependencyError, QueryError, StoreError
+from knowledge_nb.evaluation.coverage import coverage_notes
 from knowledge_nb.evaluation.docnos import DocnoRule, docnos, rule_name
 from knowledge_nb.evaluation.questions import Question, embed_all
 from knowledge_nb.evaluation.resume import Progress, Saved
@@ -23,7 +26,7 @@ from knowledge_nb.refusals import require_documents
 from knowledge_nb.retrieval import lexical, vector
 from knowledge_nb.retrieval.fusion import RRF_K, check_fusion, fuse
 from knowledge_nb.retrieval.lexical import CANDIDATES, CommonTerms, LexicalQuery
-from knowledge_nb.retrieval.search import Facts, look, usable_embedder
+from knowledge_nb.retrieval.search import Facts, check_texts, look, usable_embedder
 from knowledge_nb.retrieval.under import Under, resolve
 from knowledge_nb.retrieval.vector import memory_of
 from knowledge_nb.store import vectors as stored
@@ -99,11 +102,11 @@ def make_run(
     name : str
         Of the run; else its mode.
     save : path, optional
-        A TREC run file. What is done is kept in FILE.partial, and a later call with the same
-        settings goes on there; a finished file is read back, and only topics that degraded are
-        asked again.
+        A TREC run file. What is done is kept in FILE.partial, and a later call with the same topics
+        and settings goes on there; a finished file is read back, and only topics that degraded
+        are asked again. Where the index changes meanwhile, FILE.partial is dropped.
     overwrite : bool
-        Replace a saved run that was made otherwise.
+        Replace a saved run that was made otherwise, or of other topics.
     progress : callable, optional
         Called with topics done and topics in all.
 
@@ -112,7 +115,8 @@ def make_run(
     RunRecord
         A topic of which nothing can be searched, and one for which nothing ranks, has no row; its
         outcome says which. In mode "fused" a topic whose query could not be embedded is ranked by
-        words alone, its outcome says why, and the run's label is another one.
+        words alone, its outcome says why, and the run's label is another one. Notes and provenance
+        say what the index did not cover.
 
     Raises
     ------
@@ -125,10 +129,18 @@ def make_run(
         In mode "vector", which never falls back.
     """
     asked = read_topics(topics)
-    if save is not None and Path(save).resolve().parent == core.files.directory.resolve():
-        raise EvaluationError(f"{save} lies in the store's own directory; name another place")
+    if save is not None:
+        if not isinstance(save, str | os.PathLike):
+            raise EvaluationError(f"save= is the path of a run file, not {save!r}")
+        if Path(save).is_dir():
+            raise EvaluationError(f"save= names the folder {save}; name a file in it")
+        if Path(save).resolve().parent == core.files.directory.resolve():
+            raise EvaluationError(f"{save} lies in the store's own directory; name another place")
     check_fusion(2, k=rrf_k, weights=weights, window=window)
-    _check(mode, k, unit, common_terms)
+    check_texts("", under)
+    check_arguments(mode, k, unit, common_terms)
+    if not isinstance(name, str):
+        raise QueryError(f"the name of a run is text, not {name!r}")
     facts = look(core.reader, None)
     require_documents(facts.completeness)
     embedder = None if mode == "lexical" else core.matching_embedder()
@@ -142,7 +154,14 @@ def make_run(
     )  # fmt: skip
     with core.reader.snapshot() as connection:
         used = versions(connection)
-    made = _provenance(settings, facts, embedder.model if embedder is not None else "", used)
+        scope = resolve(connection, under)
+        named = docnos(dict(rows(connection, _PATHS)), docno)
+    made = replace(
+        _provenance(settings, facts, embedder.model if embedder is not None else "", used),
+        topics_sha256=_sha256(sorted(asked.items())),
+        # Two callables may have one name.
+        docnos_sha256=_sha256(list(named.values())) if callable(docno) else "",
+    )
     saved = Saved.open(save, made, asked, overwrite=overwrite)
     todo = [qid for qid in asked if qid not in saved.done]
     if progress is not None:
@@ -150,20 +169,40 @@ def make_run(
     for start in range(0, len(todo), BATCH):
         batch = {qid: asked[qid] for qid in todo[start : start + BATCH]}
         questions = embed_all(embedder, batch, mode)
-        for outcome, ranking in _rank_batch(core, questions, settings, made.generation):
-            saved.add(outcome, ranking)
-            if progress is not None:
-                progress(len(saved.done), len(asked))
+        try:
+            for outcome, ranking in _rank_batch(core, questions, settings, made.generation):
+                saved.add(outcome, ranking)
+                if progress is not None:
+                    progress(len(saved.done), len(asked))
+        except _IndexChangedError:
+            saved.drop()  # of a state that is gone: no later call could go on there
+            raise
         saved.flush()
     outcomes = tuple(saved.done[qid][0] for qid in asked)
-    run = RunRecord(
-        name or mode, {qid: saved.done[qid][1] for qid in asked}, outcomes, made, _notes(outcomes)
-    )
+    notes = [*_notes(outcomes), *coverage_notes(facts.completeness, mode)]
+    if scope.unknown:
+        notes.insert(any(each.degraded for each in outcomes), scope.note())
+    rankings = {qid: saved.done[qid][1] for qid in asked}
+    run = RunRecord(name or mode, rankings, outcomes, made, tuple(notes))
     saved.finish(run)
     return run
 
 
-def _check(mode: str | None, k: int, unit: str, common_terms: str) -> None:
+class _IndexChangedError(EvaluationError):
+    """The index is another one than when the run began."""
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
+def check_arguments(mode: Any, k: Any, unit: Any, common_terms: Any) -> None:
+    """Refuse what no ranking can be made with.
+
+    Raises
+    ------
+    QueryError
+    """
     if mode is not None and mode not in get_args(Mode):
         raise QueryError(f"mode is one of {', '.join(get_args(Mode))}, not {mode!r}")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
@@ -209,6 +248,10 @@ def _provenance(settings: Settings, facts: Facts, model: str, used: dict[str, st
         chunks=known.chunks,
         without_vector=known.without_vector,
         versions=used,
+        stale=known.stale,
+        skipped=sum(known.skipped.values()),
+        unfinished=known.unfinished(),
+        coverage=known.statement(),
     )
 
 
@@ -218,7 +261,7 @@ def _rank_batch(
     with core.reader.snapshot() as connection:
         ranker = Ranker(core, connection, settings.under)
         if ranker.generation != generation:
-            raise EvaluationError(
+            raise _IndexChangedError(
                 f"the index changed while the run was made (generation {generation}, now "
                 f"{ranker.generation}), and a run is of one state: run it again."
             )
@@ -248,6 +291,7 @@ class Ranker:
 
         self.connection = connection
         known = read_completeness(connection)
+        self.completeness = known
         self.generation, self.base = known.generation, known.base
         self.paths: dict[int, str] = dict(rows(connection, _PATHS))
         self.chunks: int = value(connection, _CHUNKS)

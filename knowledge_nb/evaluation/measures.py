@@ -8,7 +8,7 @@ https://ir-measur.es
 
 from __future__ import annotations
 
-import subprocess
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -18,6 +18,11 @@ from knowledge_nb.evaluation.runs import Ranking, RunRecord
 
 DEFAULT: Final = ("nDCG@10", "AP", "RR", "R@100")
 INSTALL: Final = "pip install 'knowledge-nb[evaluation]'"
+EXAMPLES: Final = "examples: nDCG@10, AP, RR, P@5, R@100, and https://ir-measur.es lists them all"
+# trec_eval ends the whole process at a cut of 0, and reads a large number into 32 bits.
+DEEPEST: Final = 1_000_000
+# trec_eval's infAP tells a document of the pool that was not judged (-1) from one outside the pool.
+SEES_NEGATIVE: Final = frozenset({"infAP"})
 
 Ties = Literal["rank", "trec_eval"]
 Values = dict[str, dict[str, float]]  # measure -> qid -> value
@@ -59,7 +64,9 @@ def parse_measures(names: str | Iterable[Any]) -> tuple[Any, ...]:
         ir-measures knows no such measure.
     """
     ir = library()
-    given = [names] if isinstance(names, str) else list(names)
+    if not isinstance(names, str | ir.Measure) and not isinstance(names, Iterable):
+        raise EvaluationError(f"measures are names, not {names!r}; {EXAMPLES}")
+    given = [names] if isinstance(names, str | ir.Measure) else list(names)
     if not given:
         raise EvaluationError("no measure was given; name one, such as nDCG@10")
     found: dict[Any, None] = {}
@@ -68,11 +75,13 @@ def parse_measures(names: str | Iterable[Any]) -> tuple[Any, ...]:
         if isinstance(name, str):
             try:
                 measure = ir.parse_measure(name.strip())
-            except (NameError, ValueError, SyntaxError, TypeError) as error:
+            except Exception as error:  # it evaluates a syntax tree, so any kind may come
                 raise EvaluationError(
-                    f"ir-measures knows no measure {name!r} ({error}); examples: nDCG@10, AP, RR, "
-                    "P@5, R@100, and https://ir-measur.es lists them all"
+                    f"ir-measures knows no measure {name!r} ({error}); {EXAMPLES}"
                 ) from error
+        if not isinstance(measure, ir.Measure):
+            raise EvaluationError(f"ir-measures knows no measure {name!r}; {EXAMPLES}")
+        _require_sound(measure, name)
         found[measure] = None
         cut = cutoff(measure)
         if cut is not None:
@@ -80,10 +89,58 @@ def parse_measures(names: str | Iterable[Any]) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def _require_sound(measure: Any, name: Any) -> None:
+    """Refuse parameters before a package sees them: some end the process, some give a number."""
+    known, given = measure.SUPPORTED_PARAMS, measure.params
+    shown = name if isinstance(name, str) else type(measure).__name__.strip("_")
+    for param in given:
+        if param not in known:
+            raise EvaluationError(
+                f"measure {shown!r} has no parameter {param!r}; it has "
+                f"{', '.join(known) or 'none'}; {EXAMPLES}"
+            )
+    for param, about in known.items():
+        if param not in given:
+            if about.required:
+                example = {"cutoff": "@10", "recall": "@0.5"}.get(param, f"({param}=...)")
+                raise EvaluationError(
+                    f"measure {shown!r} needs {param}: write {measure.NAME}{example}; {EXAMPLES}"
+                )
+            continue
+        value = given[param]
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        wanted = ""
+        if param in ("cutoff", "rel", "max_rel"):
+            if not whole or not 1 <= value <= DEEPEST:
+                wanted = f"a whole number from 1 to {DEEPEST:,}"
+        elif param == "recall":
+            if not (whole or isinstance(value, float)) or not 0 <= value <= 1:
+                wanted = "a number from 0 to 1"
+        elif not about.validate(value):
+            wanted = "another value"
+        if wanted:
+            raise EvaluationError(f"{param} of measure {shown!r} is {wanted}, not {value!r}")
+
+
 def cutoff(measure: Any) -> int | None:
     """The rank at which a measure stops; None where it looks at whole rankings."""
     cut = measure.params.get("cutoff")
     return cut if isinstance(cut, int) else None
+
+
+def is_sum(measure: Any) -> bool:
+    """Whether ir-measures adds a measure up over topics, as NumRet: no mean and no test."""
+    return not isinstance(measure.aggregator(), library().MeanAgg)
+
+
+def aggregate(measure: Any, sample: Iterable[float]) -> float | None:
+    """The measure's own aggregation over topics; None without any."""
+    total = measure.aggregator()
+    number = 0
+    for value in sample:
+        total.add(value)
+        number += 1
+    return float(total.result()) if number else None
 
 
 def is_coverage(name: str) -> bool:
@@ -122,7 +179,8 @@ def values(
     Raises
     ------
     EvaluationError
-        No package at hand computes one of the measures; the message is ir-measures' own.
+        No package at hand computes one of the measures (the message is ir-measures' own), or one
+        gives no value for a topic that has rows and a relevant document.
     """
     ir = library()
     if ties not in ("rank", "trec_eval"):
@@ -136,50 +194,76 @@ def values(
         for qid in judged
         if run.rankings.get(qid)
     }
-    for qid, name, value in _compute(ir, measures, judged, scored):
-        found[name][qid] = value
+    numbers = _Numbers(judged, qrels.negative, scored)
     for measure in measures:
         name = str(measure)
-        for qid in judged:
-            if is_coverage(name) and qid not in scored:
-                found[name].pop(qid, None)
-            elif qid not in found[name]:
+        of_measure = numbers.compute(ir, measure) if scored else {}
+        for qid, grades in judged.items():
+            value = of_measure.get(qid, math.nan)
+            if not math.isnan(value):
+                found[name][qid] = value
+            elif qid in scored and any(grade > 0 for grade in grades.values()):
+                raise EvaluationError(
+                    f"ir-measures gives no value of {name} for topic {qid}, which is judged and "
+                    "has rows; a mean without it would not be one over these topics"
+                )
+            elif not is_coverage(name):
                 found[name][qid] = float(measure.DEFAULT)
     return found
 
 
-def _compute(
-    ir: Any,
-    measures: Sequence[Any],
-    judged: Mapping[str, Mapping[str, int]],
-    scored: Mapping[str, Ranking],
-) -> list[tuple[str, str, float]]:
-    """(qid, measure, value), as ir-measures gives them."""
-    # Some of the packages behind ir-measures go through files of columns and take only numbers
-    # for qids; so they see numbers, and names are put back afterwards.
-    numbers = {qid: str(number) for number, qid in enumerate(judged, start=1)}
-    names = {number: qid for qid, number in numbers.items()}
-    ids: dict[str, str] = {}
+class _Numbers:
+    """Judgements and rankings as the packages behind ir-measures are given them.
 
-    def of(docno: str) -> str:
-        return ids.setdefault(docno, f"d{len(ids)}")
+    Some go through files of columns and take only numbers for qids; so they see numbers, and names
+    are put back afterwards.
+    """
 
-    truth = {
-        numbers[qid]: {of(docno): grade for docno, grade in grades.items()}
-        for qid, grades in judged.items()
-    }
-    # Whole numbers fall strictly in single precision too, so every package sees this very order.
-    run = {
-        numbers[qid]: {of(d): float(len(ranking) - place) for place, (d, _) in enumerate(ranking)}
-        for qid, ranking in scored.items()
-    }
-    if not run:
-        return []
-    try:
-        found = list(ir.evaluator(list(measures), truth).iter_calc(run))
-    except (ValueError, RuntimeError, ImportError, OSError, subprocess.SubprocessError) as error:
-        raise EvaluationError(f"ir-measures cannot compute a measure: {error}") from error
-    return [(names[each.query_id], str(each.measure), float(each.value)) for each in found]
+    def __init__(
+        self,
+        judged: Mapping[str, Mapping[str, int]],
+        negative: Mapping[str, Mapping[str, int]],
+        scored: Mapping[str, Ranking],
+    ) -> None:
+        numbers = {qid: str(number) for number, qid in enumerate(judged, start=1)}
+        self._names = {number: qid for qid, number in numbers.items()}
+        ids: dict[str, str] = {}
+
+        def of(docno: str) -> str:
+            return ids.setdefault(docno, f"d{len(ids)}")
+
+        self._truth = {
+            numbers[qid]: {of(docno): grade for docno, grade in grades.items()}
+            for qid, grades in judged.items()
+        }
+        self._pool = {
+            numbers[qid]: {of(docno): grade for docno, grade in negative.get(qid, {}).items()}
+            for qid in judged
+        }
+        # Whole numbers fall strictly in single precision too: every package sees this very order.
+        self._run = {
+            numbers[qid]: {
+                of(d): float(len(ranking) - place) for place, (d, _) in enumerate(ranking)
+            }
+            for qid, ranking in scored.items()
+        }
+
+    def compute(self, ir: Any, measure: Any) -> dict[str, float]:
+        """Values of one measure by qid; NaN or nothing where ir-measures gave none."""
+        truth = self._truth
+        if measure.NAME in SEES_NEGATIVE:
+            truth = {number: {**self._pool[number], **grades} for number, grades in truth.items()}
+        # ir-measures puts DEFAULT for a value that a package did not give; NaN tells that apart.
+        alone = measure()
+        alone.DEFAULT = math.nan
+        try:
+            # One evaluator a measure: together, gains of one nDCG have been applied to another.
+            found = list(ir.evaluator([alone], truth).iter_calc(self._run))
+        except Exception as error:  # whatever package it was; none of them is ours to trust
+            raise EvaluationError(
+                f"ir-measures cannot compute {measure}: {error or type(error).__name__}"
+            ) from error
+        return {self._names[each.query_id]: float(each.value) for each in found}
 
 
 def _trec_order(ranking: Ranking) -> Ranking:
@@ -187,24 +271,3 @@ def _trec_order(ranking: Ranking) -> Ranking:
 
     by_name = sorted(ranking, key=lambda pair: pair[0], reverse=True)
     return tuple(sorted(by_name, key=lambda pair: -single_precision(pair[1])))
-
-
-def asked(runs: Mapping[str, RunRecord], qrels: Qrels) -> tuple[str, ...]:
-    """The topics to report on: all that a run was asked, or, where none says so, all judged ones.
-
-    Returns
-    -------
-    tuple of str
-        In the order of the runs' topics, or of the qrels.
-    """
-    known = [run.topics for run in runs.values()]
-    found: dict[str, None] = {}
-    if all(topics is not None for topics in known):
-        for topics in known:
-            found.update(dict.fromkeys(topics or ()))
-        return tuple(found)
-    for topics, run in zip(known, runs.values(), strict=True):
-        found.update(dict.fromkeys(topics if topics is not None else run.rankings))
-    # A file of another tool does not say for which topics it found nothing.
-    found.update(dict.fromkeys(qrels.grades))
-    return tuple(found)

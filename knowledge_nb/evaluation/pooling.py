@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from knowledge_nb.errors import EvaluationError
+from knowledge_nb.evaluation.names import matched
 from knowledge_nb.evaluation.runs import named_runs
 
 
@@ -57,11 +58,16 @@ def pool(runs: Any, depth: int = 10) -> Pool:
     ------
     EvaluationError
     """
-    if depth < 1:
-        raise EvaluationError(f"the depth of a pool is a number of ranks from 1 up, not {depth!r}")
+    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
+        raise EvaluationError(
+            f"the depth of a pool is a whole number of ranks from 1 up, not {depth!r}"
+        )
     found: dict[str, set[str]] = {}
     queries: dict[str, str] = {}
-    for run in named_runs(runs).values():
+    decoded: frozenset[str] = frozenset()
+    for given in named_runs(runs).values():
+        run = matched(given, found, decoded)
+        decoded |= run.decoded
         queries = {**(run.topics or {}), **queries}
         for qid, ranking in run.rankings.items():
             if ranking:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from knowledge_nb.errors import EvaluationError
+from knowledge_nb.evaluation.coverage import coverage_notes
 from knowledge_nb.evaluation.making import Ranker, Settings, best_chunks, chunk_ranking
-from knowledge_nb.evaluation.questions import embed_all
+from knowledge_nb.evaluation.questions import Question, embed_all
 from knowledge_nb.matching.query import parse
 from knowledge_nb.records import Completeness, EnumerateResult, Mode, Status
 from knowledge_nb.retrieval.fusion import RRF_K, check_fusion
-from knowledge_nb.retrieval.search import look, usable_embedder
+from knowledge_nb.retrieval.lexical import CANDIDATES
+from knowledge_nb.retrieval.search import check_texts, look, usable_embedder
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
@@ -32,7 +34,7 @@ class Reconciled:
     words_held : int
         Positive terms of the query that it holds.
     lexical_rank, vector_rank, fused_rank : int or None
-        Among documents, each by its best chunk, however deep.
+        Among documents, each by its best chunk, however deep; the fused rank see `reconcile`.
     why : str
         Why it has no rank in a tier, or is no member of the set; "" where nothing is amiss.
     """
@@ -126,7 +128,10 @@ def reconcile(
     k : int
         The top of each ranking in which documents outside the set are looked for.
     weights, rrf_k, window
-        Of the fusion; the whole rankings are fused unless a window is given.
+        Of the fusion. With no window the fused ranks are those of a run with this k: the first
+        50 or k ranks of each tier are fused, or the whole rankings where these hold fewer than k
+        documents. Documents that this leaves out follow, in the order of the fused whole rankings.
+        So the number found among the first k is that of the run; for another k, ask again.
     under : str
         A folder, for set and rankings.
 
@@ -139,8 +144,9 @@ def reconcile(
     QuerySyntaxError
     EvaluationError
     """
-    if k < 1:
-        raise EvaluationError(f"k is a number of ranks from 1 up, not {k!r}")
+    check_texts(query, under)
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise EvaluationError(f"k is a whole number of ranks from 1 up, not {k!r}")
     check_fusion(2, k=rrf_k, weights=weights, window=window)
     whole = core.enumerate(query, sort="path", under=under)
     positive = [term for term in parse(query).terms if not term.excluded]
@@ -169,12 +175,20 @@ def reconcile(
         tiers = TIERS if question.vector is not None else TIERS[:1]
         ranks: dict[Mode, dict[str, int]] = {}
         for tier in tiers:
-            depth = window or ranker.chunks if tier == "fused" else ranker.chunks
-            pairs = chunk_ranking(ranker, question, tier, depth, settings)
-            best = best_chunks(pairs, len(ranker.paths))
-            ranks[tier] = {ranker.paths[n]: place for place, (n, _) in enumerate(best, start=1)}
+            if tier == "fused":
+                best = _fused(ranker, question, settings, k)
+            else:
+                best = _documents(ranker, question, tier, ranker.chunks, settings)
+            ranks[tier] = {ranker.paths[n]: place for place, n in enumerate(best, start=1)}
     rows = _rows(whole, holders, [term.text for term in positive], ranks, k)
-    notes = list(whole.notes)
+    notes = [*whole.notes, *coverage_notes(ranker.completeness, mode)]
+    # `enumerate` may have said it already.
+    notes = list(dict.fromkeys([*notes, ranker.scope.note()] if ranker.scope.unknown else notes))
+    if "fused" in tiers and window is None:
+        notes.append(
+            f"Fused ranks are those of a run with k={k} (window {max(CANDIDATES, k)}); documents "
+            "outside its window follow in the order of the whole rankings."
+        )
     if question.reason:
         notes.append(f"The vectors could not be asked: {question.reason}")
     elif embedder is None:
@@ -191,6 +205,25 @@ def reconcile(
         whole.query, asked, whole.status, k, whole.tier, whole.matched, rows, tiers, tuple(notes),
         whole.completeness,
     )  # fmt: skip
+
+
+def _documents(
+    ranker: Ranker, question: Question, tier: Mode, depth: int, settings: Settings
+) -> list[int]:
+    pairs = chunk_ranking(ranker, question, tier, depth, settings)
+    return [document for document, _ in best_chunks(pairs, len(ranker.paths))]
+
+
+def _fused(ranker: Ranker, question: Question, settings: Settings, k: int) -> list[int]:
+    """Documents in fused order; see `reconcile`."""
+    depth = settings.window or max(CANDIDATES, k)
+    found = _documents(ranker, question, "fused", depth, settings)
+    if settings.window:
+        return found
+    whole = _documents(ranker, question, "fused", ranker.chunks, settings)
+    if len(found) < k:
+        return whole
+    return list(dict.fromkeys([*found, *whole]))
 
 
 def _rows(
@@ -252,4 +285,4 @@ def _why_unranked(tier: Mode) -> str:
         return "none of its chunks has a vector"
     if tier == "lexical":
         return "no single chunk holds a word that is searched (a phrase may cross chunks)"
-    return "outside the window of both tiers"
+    return "outside the window of every tier that is fused"

@@ -53,7 +53,7 @@ class Saved:
         Raises
         ------
         EvaluationError
-            The file is of a run that was made otherwise, or of none of ours.
+            The file is of a run that was made otherwise or of other topics, or of none of ours.
         """
         if save is None:
             return Saved(None, made, {})
@@ -90,6 +90,11 @@ class Saved:
             with self._partial.open("a", encoding="utf-8") as file:
                 file.write("".join(f"{line}\n" for line in self._waiting))
             self._waiting = []
+
+    def drop(self) -> None:
+        """Remove what was kept of a run that cannot be finished."""
+        if self._target is not None:
+            self._partial.unlink(missing_ok=True)
 
     def finish(self, run: RunRecord) -> None:
         """Write the run."""

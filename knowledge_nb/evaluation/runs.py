@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
 
 from knowledge_nb.errors import EvaluationError
+from knowledge_nb.evaluation.given import is_missing, name_of, number_of, whole_of
 
 Ranking = tuple[tuple[str, float], ...]  # (docno, score), best first, rank 1 first
+
+FORMS: Final = (
+    "a run of kb.run, a frame with qid, docno and score, a mapping of qid to docno to score, or a "
+    "TREC run file"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,16 @@ class Provenance:
         In that state.
     versions : dict of str to str
         Of the packages, SQLite and Python at work.
+    topics_sha256 : str
+        Of the qids and queries asked, whatever their order.
+    docnos_sha256 : str
+        Of the docnos that a callable made, in the order of the documents; "" without one.
+    stale, skipped : int
+        Documents whose text may be old, and what the last pass left out.
+    unfinished : str
+        The warning of a pass that did not finish; "" where there is none.
+    coverage : str
+        The completeness statement of that state.
     """
 
     mode: str
@@ -67,14 +84,25 @@ class Provenance:
     chunks: int
     without_vector: int
     versions: dict[str, str] = field(default_factory=dict)
+    topics_sha256: str = ""
+    docnos_sha256: str = ""
+    stale: int = 0
+    skipped: int = 0
+    unfinished: str = ""
+    coverage: str = ""
 
     def differences(self, other: Provenance) -> tuple[str, ...]:
         """In what `other` differs, in words; empty where both make the same run."""
         mine, theirs = asdict(self), asdict(other)
+        hashes = {
+            "topics_sha256": "topics: other qids or queries there than now",
+            "docnos_sha256": "docno: the callable gave other names there than now",
+        }
         return tuple(
-            f"{name}: {mine[name]!r} there, {theirs[name]!r} now"
+            hashes.get(name) or f"{name}: {mine[name]!r} there, {theirs[name]!r} now"
             for name in mine
-            if mine[name] != theirs[name]
+            # Sentences on what the fields beside them count.
+            if name not in ("coverage", "unfinished") and mine[name] != theirs[name]
         )
 
     @staticmethod
@@ -124,6 +152,8 @@ class RunRecord:
     provenance : Provenance or None
         None for a run of another tool.
     notes : tuple of str
+    decoded : frozenset of str
+        Qids and docnos that stood percent-encoded in the file that was read; see `names.matched`.
     """
 
     name: str
@@ -131,6 +161,7 @@ class RunRecord:
     outcomes: tuple[Outcome, ...] = ()
     provenance: Provenance | None = None
     notes: tuple[str, ...] = ()
+    decoded: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -153,7 +184,10 @@ class RunRecord:
         line = f"run {self.label}: {made.mode}, {made.unit}s, k={made.k}"
         if made.mode == "fused":
             line += f", RRF k={made.rrf_k:g} weights={made.weights} window={made.window}"
-        return f"{line}, index generation {made.generation}"
+        line += f", index generation {made.generation}"
+        if made.without_vector and made.mode != "lexical":
+            line += f" - {counted(made.without_vector, 'chunk')} without a vector"
+        return line
 
     @property
     def topics(self) -> dict[str, str] | None:
@@ -171,13 +205,7 @@ class RunRecord:
 
     def cut(self, k: int) -> RunRecord:
         """The same run to depth k."""
-        return RunRecord(
-            self.name,
-            {qid: ranking[:k] for qid, ranking in self.rankings.items()},
-            self.outcomes,
-            self.provenance,
-            self.notes,
-        )
+        return replace(self, rankings={q: ranking[:k] for q, ranking in self.rankings.items()})
 
 
 def counted(number: int, noun: str) -> str:
@@ -200,25 +228,74 @@ def as_run(source: Any, name: str = "") -> RunRecord:
     Raises
     ------
     EvaluationError
-        It is none of these, a docno stands twice in a topic, a score is no number.
+        It is none of these, a docno stands twice in a topic, a score is no number, or it is a
+        frame of ours whose rows were changed: whoever changed them measures them as a run of
+        their own, `pd.DataFrame(run)`, without the name and provenance of the one it was.
     """
     if isinstance(source, RunRecord):
         return source
     if isinstance(getattr(source, "result", None), RunRecord):
         found: RunRecord = source.result
+        if hasattr(source, "columns"):
+            _require_unchanged(source, found)
         return found
     if hasattr(source, "columns"):
         return ordered(_frame_rows(source), name or "run")
     if isinstance(source, Mapping):
-        rows = [
-            (str(qid), str(docno), None, float(score))
-            for qid, scores in source.items()
-            for docno, score in dict(scores).items()
-        ]
-        return ordered(rows, name or "run")
-    from knowledge_nb.evaluation.trec import read_run
+        return ordered(_mapping_rows(source), name or "run")
+    if isinstance(source, str | os.PathLike):
+        from knowledge_nb.evaluation.trec import read_run
 
-    return read_run(source, name=name)
+        return read_run(source, name=name)
+    raise EvaluationError(f"{type(source).__name__} {source!r:.60} is no run; a run is {FORMS}")
+
+
+def _require_unchanged(frame: Any, record: RunRecord) -> None:
+    """Refuse a run's frame whose rows are no longer those of its record.
+
+    Raises
+    ------
+    EvaluationError
+    """
+    pairs = [(qid, *each) for qid, ranking in record.rankings.items() for each in ranking]
+    ranks = [rank for each in record.rankings.values() for rank in range(1, len(each) + 1)]
+    columns = {
+        "qid": [qid for qid, _, _ in pairs],
+        "docno": [docno for _, docno, _ in pairs],
+        "rank": ranks,
+        "score": [score for _, _, score in pairs],
+    }
+    changed = [
+        name
+        for name, values in columns.items()
+        if name not in frame.columns or frame[name].tolist() != values
+    ]
+    if changed:
+        raise EvaluationError(
+            f"the frame of run {record.label} was changed since it was made (its "
+            f"{', '.join(changed)}: {len(frame):,} rows, made with {len(pairs):,}), so it is no "
+            "longer that run. Pass pd.DataFrame(run) to use its rows as they are now, as a run of "
+            "your own; or make the run again."
+        )
+
+
+def _mapping_rows(source: Mapping[Any, Any]) -> list[tuple[str, str, int | None, float]]:
+    rows: list[tuple[str, str, int | None, float]] = []
+    for qid, scores in source.items():
+        name = name_of(qid, "a qid of the run")
+        if not isinstance(scores, Mapping):
+            raise EvaluationError(
+                f"qid {name} of the run has {type(scores).__name__} {scores!r:.60} where a mapping "
+                f"of docno to score is expected; a run is {FORMS}"
+            )
+        for docno, score in scores.items():
+            document = name_of(docno, f"a docno of qid {name}")
+            rows.append((name, document, None, _score(score, name, document)))
+    return rows
+
+
+def _score(score: Any, qid: str, docno: str) -> float:
+    return number_of(score, f"the run's qid {qid}, {docno!r} has the score")
 
 
 def _frame_rows(frame: Any) -> list[tuple[str, str, int | None, float]]:
@@ -230,12 +307,22 @@ def _frame_rows(frame: Any) -> list[tuple[str, str, int | None, float]]:
             f"the frame of a run has no column {', '.join(missing)}; it needs qid, docno, score"
         )
     ranks = frame["rank"] if "rank" in columns else [None] * len(frame)
-    return [
-        (str(qid), str(docno), None if rank is None else int(rank), float(score))
-        for qid, docno, rank, score in zip(
-            frame[names[0]], frame[names[1]], ranks, frame["score"], strict=True
-        )
-    ]
+    rows: list[tuple[str, str, int | None, float]] = []
+    for number, (qid, docno, rank, score) in enumerate(
+        zip(frame[names[0]], frame[names[1]], ranks, frame["score"], strict=True)
+    ):
+        name = name_of(qid, f"the qid of row {number}")
+        document = name_of(docno, f"the docno of row {number}")
+        place = None
+        if "rank" in columns:
+            if is_missing(rank):
+                raise EvaluationError(
+                    f"the run's qid {name}, {document!r} has no rank ({rank!r}); fill the column, "
+                    "or drop it: the scores decide"
+                )
+            place = whole_of(rank, f"the run's qid {name}, {document!r} has the rank")
+        rows.append((name, document, place, _score(score, name, document)))
+    return rows
 
 
 def ordered(
@@ -284,7 +371,7 @@ def named_runs(runs: Any) -> dict[str, RunRecord]:
     Parameters
     ----------
     runs : run, mapping of label to run, or iterable of runs
-        See `as_run`. A mapping whose values are mappings of numbers is one run.
+        See `as_run`. A mapping of qid to docno to score is one run.
 
     Returns
     -------
@@ -317,8 +404,7 @@ def _is_scores(runs: Mapping[Any, Any]) -> bool:
     first = next(iter(runs.values()), None)
     if not isinstance(first, Mapping):
         return False
-    score = next(iter(first.values()), None)
-    return score is None or isinstance(score, int | float)
+    return not isinstance(next(iter(first.values()), None), Mapping)
 
 
 def refuse_degraded(runs: Mapping[str, RunRecord]) -> None:

@@ -11,6 +11,7 @@ Reform in Information Retrieval?, SIGIR Forum 48(1), 2014 (effect sizes beside p
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Any, Final
 from knowledge_nb.errors import MissingDependencyError
 
 RESAMPLES: Final = 9_999
+EXACT: Final = 13  # differing topics, of which all signs (8,192) are fewer than the draws
 SEED: Final = 0
 # Measures come in single precision from some packages; a smaller difference is none.
 EQUAL: Final = 1e-6
@@ -45,7 +47,7 @@ class Paired:
     p_randomisation, p_t : float or None
         Two-sided, of the paired randomisation (sign-flipping) test and of the paired t test; 1
         where no topic differs, None under two topics; p_t is None also where all differences are
-        equal.
+        equal. A topic without a difference takes no part in sign-flipping: its sign is nothing.
     """
 
     topics: int
@@ -80,8 +82,8 @@ def paired(run: Sequence[float], baseline: Sequence[float], *, seed: int = SEED)
     run, baseline : sequence of float
         Values of the same topics in the same order.
     seed : int
-        Of the resampling; the same seed gives the same answer. Up to 13 topics the randomisation
-        test is exact, beyond that it draws 9,999 times.
+        Of the resampling; the same seed gives the same answer. Where up to 13 topics differ the
+        randomisation test is exact, beyond that it draws 9,999 times.
 
     Returns
     -------
@@ -107,6 +109,8 @@ def paired(run: Sequence[float], baseline: Sequence[float], *, seed: int = SEED)
             p_t = float(stats.ttest_1samp(differences, 0.0).pvalue)
         if wins + losses == 0:
             p_t = p_randomisation = 1.0
+        elif wins + losses <= EXACT:
+            p_randomisation = _every_sign([each for each in differences if each])
         else:
             test = stats.permutation_test(
                 (np.array(differences),),
@@ -130,6 +134,16 @@ def paired(run: Sequence[float], baseline: Sequence[float], *, seed: int = SEED)
         p_randomisation=p_randomisation,
         p_t=p_t,
     )
+
+
+def _every_sign(differences: Sequence[float]) -> float:
+    """Share of all sign patterns whose sum is as far from 0 as the one seen."""
+    import numpy as np
+
+    signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(differences))))
+    sums = np.abs(signs @ np.array(differences))
+    seen = sums[0]  # as it is; the tolerance keeps equal sums equal in another order
+    return float(np.mean(sums >= seen - 1e-9 * max(1.0, float(seen))))
 
 
 def _mean(sample: Any, axis: int = -1) -> Any:

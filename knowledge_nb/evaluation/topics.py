@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from knowledge_nb.errors import EvaluationError
+from knowledge_nb.evaluation.given import is_missing, name_of
 from knowledge_nb.evaluation.trec import refuse_store
 
 Topics = dict[str, str]
 
+# PyTerrier's names, and ir-measures'.
+HEADERS = (("qid", "query"), ("query_id", "query"), ("query_id", "text"))
 _FORMS = "a dict of qid to query, a frame with the columns qid and query, pairs, or a TSV file"
 
 
@@ -21,9 +24,9 @@ def read_topics(source: Any) -> Topics:
     Parameters
     ----------
     source : mapping, frame, iterable of (qid, query), str or path
-        A frame has the columns `qid` and `query`, as PyTerrier names them. A string or path names
-        a TSV file: UTF-8, a topic a line, `qid<TAB>query`, the header `qid<TAB>query` optional,
-        blank lines skipped, nothing quoted.
+        A frame has the columns `qid` and `query`, as PyTerrier names them, or `query_id` and
+        `query` or `text`. A string or path names a TSV file: UTF-8, a topic a line,
+        `qid<TAB>query`, a header of those names optional, blank lines skipped, nothing quoted.
 
     Returns
     -------
@@ -33,12 +36,13 @@ def read_topics(source: Any) -> Topics:
     Raises
     ------
     EvaluationError
-        No topic, a qid twice or empty, a query that is no text, a line without a tab.
+        No topic, a qid twice, empty or missing (None, NaN), a query that is no text, a line without
+        a tab.
     """
     topics: Topics = {}
     repeated: dict[str, None] = {}
     for where, qid, query in _pairs(source):
-        name = str(qid).strip()
+        name = name_of(qid, f"{where}: the qid").strip()
         if not name:
             raise EvaluationError(f"{where}: the qid is empty; every topic needs one")
         if name in topics:
@@ -59,13 +63,15 @@ def _pairs(source: Any) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(source, str | os.PathLike):
         yield from _lines(Path(source))
     elif hasattr(source, "columns"):
-        missing = [name for name in ("qid", "query") if name not in source.columns]
-        if missing:
+        fitting = [pair for pair in HEADERS if all(name in source.columns for name in pair)]
+        if not fitting:
+            missing = [name for name in HEADERS[0] if name not in source.columns]
             raise EvaluationError(
                 f"the frame of topics has no column {' and no column '.join(missing)}; it needs "
                 "qid and query"
             )
-        for number, (qid, query) in enumerate(zip(source["qid"], source["query"], strict=True)):
+        first, second = fitting[0]
+        for number, (qid, query) in enumerate(zip(source[first], source[second], strict=True)):
             yield f"row {number}", qid, query
     elif isinstance(source, Mapping):
         for qid, query in source.items():
@@ -73,6 +79,8 @@ def _pairs(source: Any) -> Iterator[tuple[str, Any, Any]]:
     elif isinstance(source, Iterable):
         for number, item in enumerate(source):
             try:
+                if isinstance(item, str | bytes):  # of two letters, it would be a pair
+                    raise TypeError
                 qid, query = item
             except (TypeError, ValueError):
                 raise EvaluationError(f"item {number} is no pair; topics are {_FORMS}") from None
@@ -93,7 +101,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str, str]]:
         raise EvaluationError(f"{path} cannot be read: {error.strerror}") from error
     # Not splitlines(): U+2028 and others may stand inside a query.
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        if not line.strip() or (number == 1 and line.split("\t") == ["qid", "query"]):
+        if not line.strip() or (number == 1 and _is_header(line)):
             continue
         qid, tab, query = line.partition("\t")
         if not tab:
@@ -103,8 +111,12 @@ def _lines(path: Path) -> Iterator[tuple[str, str, str]]:
         yield f"{path}, line {number}", qid, query
 
 
+def _is_header(line: str) -> bool:
+    return tuple(cell.strip().lower() for cell in line.split("\t")) in HEADERS
+
+
 def _query(where: str, qid: str, query: Any) -> str:
-    if query is None or query != query:  # a missing cell of a frame is NaN, which equals nothing
+    if is_missing(query):
         return ""
     if not isinstance(query, str):
         raise EvaluationError(

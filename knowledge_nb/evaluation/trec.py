@@ -42,7 +42,11 @@ def encode_docno(docno: str) -> str:
 
 
 def decode_docno(text: str) -> str:
-    """Undo `encode_docno`; escapes that are not UTF-8 stay as they are."""
+    """Undo `encode_docno` on what it would have written; any other name stays as it is.
+
+    So `%2F`, `%c3` and `%ff`, which it never writes, stay in the names of other tools. `%20` may
+    be its work or part of a foreign name: see `names.matched`.
+    """
 
     def decode(match: re.Match[str]) -> str:
         try:
@@ -50,7 +54,8 @@ def decode_docno(text: str) -> str:
         except UnicodeDecodeError:
             return match[0]
 
-    return _ESCAPES.sub(decode, text)
+    plain = _ESCAPES.sub(decode, text)
+    return plain if encode_docno(plain) == text else text
 
 
 def falling_scores(ranking: Ranking) -> Iterator[float]:
@@ -68,8 +73,20 @@ def falling_scores(ranking: Ranking) -> Iterator[float]:
 
 
 def single_precision(number: float) -> float:
-    """The nearest number of single precision, in which trec_eval holds scores."""
-    rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    """The nearest number of single precision, in which trec_eval holds scores.
+
+    Raises
+    ------
+    EvaluationError
+        It is beyond the largest one, 3.4e38.
+    """
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        raise EvaluationError(
+            f"the score {number!r} is beyond single precision (3.4e38), in which trec_eval holds "
+            "scores; divide the run's scores by a constant"
+        ) from None
     return rounded
 
 
@@ -146,6 +163,7 @@ def read_run(path: PathLike, *, name: str = "") -> RunRecord:
     text = _read(file, "run")
     rows: list[tuple[str, str, int | None, float]] = []
     tag = ""
+    decoded: set[str] = set()
     for number, cells in _cells(text):
         if len(cells) != 6:
             raise EvaluationError(
@@ -154,11 +172,15 @@ def read_run(path: PathLike, *, name: str = "") -> RunRecord:
             )
         qid, _, docno, rank, score, cell = cells
         tag = tag or decode_docno(cell)
+        names = decode_docno(qid), decode_docno(docno)
+        decoded.update(
+            plain for plain, raw in zip(names, (qid, docno), strict=True) if plain != raw
+        )
         try:
-            rows.append((decode_docno(qid), decode_docno(docno), int(rank), float(score)))
+            rows.append((*names, int(rank), float(score)))
         except ValueError as error:
             raise EvaluationError(f"{file}, line {number}: {error}") from error
-    run = ordered(rows, name or tag or file.stem)
+    run = replace(ordered(rows, name or tag or file.stem), decoded=frozenset(decoded))
     return _with_sidecar(run, file, text, name)
 
 
@@ -188,8 +210,15 @@ def _with_sidecar(run: RunRecord, file: Path, text: str, name: str) -> RunRecord
         return replace(run, notes=(*run.notes, note))
 
 
-def read_judgements(path: PathLike) -> list[tuple[str, str, int]]:
-    """Read the lines of a TREC qrels file: (qid, docno, grade), in its order.
+def read_judgements(path: PathLike) -> tuple[list[tuple[str, str, int]], frozenset[str]]:
+    """Read the lines of a TREC qrels file.
+
+    Returns
+    -------
+    list of (str, str, int)
+        (qid, docno, grade), in its order.
+    frozenset of str
+        Qids and docnos that stood percent-encoded.
 
     Raises
     ------
@@ -198,6 +227,7 @@ def read_judgements(path: PathLike) -> list[tuple[str, str, int]]:
     """
     file = Path(path)
     found = []
+    decoded: set[str] = set()
     for number, cells in _cells(_read(file, "qrels")):
         if len(cells) != 4:
             raise EvaluationError(
@@ -205,13 +235,17 @@ def read_judgements(path: PathLike) -> list[tuple[str, str, int]]:
                 "(qid 0 docno grade)"
             )
         qid, _, docno, grade = cells
+        names = decode_docno(qid), decode_docno(docno)
+        decoded.update(
+            plain for plain, raw in zip(names, (qid, docno), strict=True) if plain != raw
+        )
         try:
-            found.append((decode_docno(qid), decode_docno(docno), int(grade)))
+            found.append((*names, int(grade)))
         except ValueError:
             raise EvaluationError(
                 f"{file}, line {number}: the grade is a whole number, not {grade!r}"
             ) from None
-    return found
+    return found, frozenset(decoded)
 
 
 def write_judgements(judgements: Iterable[tuple[str, str, int]], path: PathLike) -> Path:

@@ -149,12 +149,19 @@ class Run(_EvaluationFrame):
     """`qid docno rank score`: one ranking a topic, topics and ranks in order, ranks from 1.
 
     `.result` is the record, with outcomes and provenance. What is derived from the frame is a
-    plain DataFrame, which `evaluate` and `compare` take as a run made elsewhere.
+    plain DataFrame, which `evaluate` and `compare` take as a run made elsewhere. A frame whose own
+    rows were changed is refused: `pd.DataFrame(run)` takes them as they are.
     """
 
     def to_trec(self, path: str | os.PathLike[str]) -> Path:
-        """Write a TREC run file, and FILE.json with what made it; see `trec.write_run`."""
-        return write_run(self.result, path)
+        """Write a TREC run file, and FILE.json with what made it; see `trec.write_run`.
+
+        Raises
+        ------
+        EvaluationError
+            The frame's rows were changed since it was made.
+        """
+        return write_run(as_run(self), path)
 
     @classmethod
     def from_trec(cls, path: str | os.PathLike[str], name: str = "") -> Run:
@@ -264,8 +271,8 @@ class Explanation(_EvaluationFrame):
 
     @property
     def text(self) -> str:
-        """The explanation in words, a sentence a line."""
-        return "\n".join(self.result.sentences)
+        """The explanation in words, a sentence a line; of a degraded answer it says so first."""
+        return str(self.result.text)
 
 
 class Reconciliation(_EvaluationFrame):

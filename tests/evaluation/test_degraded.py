@@ -147,12 +147,18 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
 def test_a_saved_run_that_was_made_otherwise_is_not_replaced(
     kb: knb.KnowledgeBase, tmp_path: Path
 ) -> None:
-    """The difference is named; overwrite replaces it; a changed query is asked again."""
+    """The difference is named; overwrite replaces it; other topics are another run."""
     file = tmp_path / "x.run"
     kb.run(TOPICS, mode="lexical", save=file)
     with pytest.raises(knb.EvaluationError, match=r"made otherwise \(k: 1000 there, 5 now"):
         kb.run(TOPICS, mode="lexical", k=5, save=file)
-    assert len(kb.run({"q0": "bread"}, mode="lexical", save=file)) == 1
+    before = file.read_text("utf-8")
+    for topics in ({"q0": "bread"}, {"q0": TOPICS["q0"]}, {**TOPICS, "q9": "tin"}):
+        with pytest.raises(knb.EvaluationError, match=r"other qids or queries.*overwrite=True"):
+            kb.run(topics, mode="lexical", save=file)
+    assert file.read_text("utf-8") == before
+    reordered = kb.run(dict(reversed(TOPICS.items())), mode="lexical", save=file)
+    assert list(reordered.result.rankings) == list(reversed(TOPICS))
     kb.run(TOPICS, mode="lexical", k=5, save=file, overwrite=True)
     assert knb.Run.from_trec(file).result.provenance.k == 5
     (tmp_path / "theirs.run").write_text("q Q0 a 1 1.0 t\n", "utf-8")

@@ -52,7 +52,8 @@ def test_topics_without_judgement_or_hits_stay_as_rows(small: knb.KnowledgeBase)
     notes = " ".join(frame.result.notes)
     assert "Without a judgement, so NA and in no mean: 1 topic (3)." in notes
     assert "Without a relevant document, so 0 for every run: 1 topic (4)." in notes
-    assert "Run r has no hit, so 0, for 2 judged topics (2, 4)." in notes
+    said = "Run r has no row for 2 judged topics (2, 4), which count 0: not asked, or nothing found"
+    assert said in notes
 
 
 def test_a_run_of_ours_is_asked_only_for_its_own_topics(small: knb.KnowledgeBase) -> None:

@@ -51,7 +51,7 @@ def test_a_document_without_a_rank_has_a_reason(vectors_kb: knb.KnowledgeBase) -
     found = vectors_kb.reconcile("temperature", k=5, window=5)
     out = found[found["in_set"] & found["fused_rank"].isna()]
     assert len(out) > 0
-    assert set(out["why"]) == {"no fused rank: outside the window of both tiers"}
+    assert set(out["why"]) == {"no fused rank: outside the window of every tier that is fused"}
 
 
 def test_an_empty_set_has_no_recall(small: knb.KnowledgeBase) -> None:

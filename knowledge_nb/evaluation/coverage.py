@@ -1,0 +1,33 @@
+"""What the index of a run did not cover, as notes: an absence must not read as a result."""
+
+from __future__ import annotations
+
+from knowledge_nb.records import Completeness, Mode
+
+
+def coverage_notes(known: Completeness, mode: Mode) -> tuple[str, ...]:
+    """What is missing from the state that was ranked.
+
+    Parameters
+    ----------
+    known : Completeness
+        Of that state.
+    mode : {"lexical", "vector", "fused"}
+        Missing vectors count only where vectors rank.
+
+    Returns
+    -------
+    tuple of str
+        Empty where every file was looked at, read, and has the vectors it should have.
+    """
+    notes = []
+    if known.without_vector and mode != "lexical":
+        notes.append(
+            f"{known.without_vector:,} of {known.chunks:,} chunks without a vector: the vector "
+            "ranking cannot show them. `knowledge index` tries them again."
+        )
+    if known.stale or known.skipped or known.older_passes or known.removed_by_hand:
+        notes.append(known.statement())  # the warning of an unfinished pass is part of it
+    elif warning := known.unfinished():
+        notes.append(warning)
+    return tuple(notes)
