@@ -15,6 +15,8 @@ import re
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _CODE = re.compile("`([^`]+)`")
 
+LONG = 160  # characters of a text that has one line to stand in
+
 NO_MATH = "tex2jax_ignore mathjax_ignore"
 
 TEXT = "var(--jp-content-font-color1, var(--vscode-foreground, inherit))"
@@ -39,6 +41,13 @@ def visible(text: str) -> str:
 def escape(text: object) -> str:
     """A text as HTML, for content and attribute values alike."""
     return html.escape(visible(str(text)), quote=True)
+
+
+def cut(text: str, most: int = LONG) -> str:
+    """A text as HTML; the rest of a longer one is in reach by pointing at it."""
+    if len(text) <= most:
+        return escape(text)
+    return element("span", escape(text[: most - 1]) + "…", title=text)
 
 
 def prose(text: str) -> str:
@@ -74,6 +83,11 @@ def details(summary: str, content: str, *, opened: bool = False) -> str:
     style = "margin: 2px 0"
     start = f'<details style="{style}"{" open" if opened else ""}>'
     return f"{start}{head}{content}</details>"
+
+
+def scrolling(content: str, lines: int) -> str:
+    """HTML that takes a few lines at most; what is longer scrolls."""
+    return element("div", content, f"max-height: {1.45 * lines:.2f}em; overflow: auto")
 
 
 def box(content: str, tone: str = "plain", role: str = "") -> str:

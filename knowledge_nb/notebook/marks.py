@@ -10,7 +10,7 @@ from typing import Any
 
 from knowledge_nb.matching.occurrences import Occurrences, merged
 from knowledge_nb.matching.query import parse
-from knowledge_nb.notebook.html import MARK, element, escape
+from knowledge_nb.notebook.html import LONG, MARK, element, escape
 from knowledge_nb.records import SearchResult
 from knowledge_nb.store.tokenizers import porter_stems
 from knowledge_nb.text import index_text, words
@@ -54,6 +54,12 @@ class Marks:
         if rest > 0:
             parts.append(f"<em> … {rest:,} more characters; kb.show gives them all</em>")
         return "".join(parts)
+
+    def line(self, text: str, most: int = LONG) -> str:
+        """The same for a text that has a line or two; the rest is in reach by pointing at it."""
+        if len(text) <= most:
+            return self.html(text)
+        return element("span", self.html(text[: most - 1]) + "…", title=text)
 
 
 def mark(text: str) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from knowledge_nb.notebook.html import DIM, LINE, MONO, details, element, escape, prose
+from knowledge_nb.notebook.banner import warns
+from knowledge_nb.notebook.html import DIM, LINE, MONO, TONES, details, element, escape, prose
 from knowledge_nb.notebook.marks import Marks, marks_of
 from knowledge_nb.retrieval.excerpt import Excerpt, excerpts
 
@@ -45,6 +46,9 @@ def table(frame: pd.DataFrame, kind: str, result: Any) -> str:
     columns, hidden = _columns(frame, kind)
     marks = marks_of(result)
     rendered = {name: _column(shown[name], str(name), kind, marks, result) for name in columns}
+    if kind == "doctor" and {"state", "message"} <= set(shown.columns):
+        pairs = zip(shown["state"], shown["message"], strict=True)
+        rendered["state"] = [_state(str(state), str(message)) for state, message in pairs]
     numeric = {name: pd.api.types.is_numeric_dtype(frame[name]) for name in columns}
     head = element("th", "", _TD)
     for name in columns:
@@ -113,12 +117,24 @@ def _column(values: pd.Series, name: str, kind: str, marks: Marks, result: Any) 
     if name == "text":
         return _texts([str(value) for value in values], marks, result)
     if name in ("heading", "match", "left", "right") and kind in ("search", "kwic", "show"):
-        return [f"<bdi>{marks.html(str(value))}</bdi>" for value in values]
+        return [f"<bdi>{marks.line(str(value))}</bdi>" for value in values]
     if pd.api.types.is_numeric_dtype(values):
         return [number(value) for value in values]
     if pd.api.types.is_datetime64_any_dtype(values):
         return [_missing() if pd.isna(v) else escape(f"{v:%Y-%m-%d %H:%M}") for v in values]
     return [cell(value) for value in values]
+
+
+def _state(state: str, message: str) -> str:
+    """What a check found, told apart by an edge and by words, not by colour alone."""
+    warned = warns(state, message)
+    said = escape("pass, with a warning" if warned else state)
+    tone = "warn" if warned else "bad" if state == "fail" else ""
+    if not tone:
+        return said
+    return element(
+        "b", said, f"display: block; border-left: 4px solid {TONES[tone]}; padding: 0 5px"
+    )
 
 
 def _texts(texts: list[str], marks: Marks, result: Any) -> list[str]:

@@ -6,7 +6,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
@@ -15,29 +15,27 @@ import traitlets
 from knowledge_nb.errors import KnowledgeError
 from knowledge_nb.notebook.banner import banner
 from knowledge_nb.notebook.forms.export import export_csv
-from knowledge_nb.notebook.forms.parts import ChunkView, Rows, alert, copyable, full_width, row
-from knowledge_nb.notebook.html import DIM, details, element, escape, page, prose
+from knowledge_nb.notebook.forms.parts import (
+    BUTTON_WIDTH,
+    ChunkView,
+    Rows,
+    alert,
+    copyable,
+    full_width,
+    row,
+)
+from knowledge_nb.notebook.forms.presses import SAME_PRESS_SECONDS, Presses
+from knowledge_nb.notebook.html import DIM, box, details, element, escape, page, prose
 from knowledge_nb.notebook.marks import Marks, marks_of
-from knowledge_nb.notebook.progress import running_kernel
-from knowledge_nb.records import Status
+from knowledge_nb.records import Status, counted
 
 if TYPE_CHECKING:
     from knowledge_nb.knowledge_base import KnowledgeBase
     from knowledge_nb.notebook.frames import ResultFrame
 
-# A press on the button also takes the focus from the field, which sends the field's new value
-# first: the second of two equal questions sent this close together is not a second wish.
-_SAME_PRESS_SECONDS = 0.4
-
-
-def _sent() -> float:
-    """When the browser sent what is being handled; now, where there is no browser."""
-    kernel = running_kernel()
-    if kernel is not None:
-        date = kernel.get_parent("shell").get("header", {}).get("date")
-        if isinstance(date, datetime):
-            return date.timestamp()
-    return time.time()
+# Enter in a field sends "submit" and then, if the field changed, its value: one question.
+_CHANGE_FOLLOWS_SECONDS = 0.05
+_SLOW_SECONDS = 0.3  # what answers sooner would only make the page flicker
 
 
 class FrameTrait(traitlets.Any):
@@ -103,12 +101,16 @@ class Guarded(widgets.VBox):
         self.error = error
         self._message.value = alert(said)
 
+    def _say(self, said: str) -> None:
+        """Show a sentence that is no error."""
+        self._message.value = page(box(escape(said), "warn", role="status"))
+
 
 class Form(Guarded):
     """One question, its answer as pages of rows, and the text behind each.
 
-    Enter in the query field asks; so does the button, and so does a changed option once there is
-    a query. Show one form in as many cells as you like.
+    Enter in the query field asks, again where the query is the same; so does the button, and so
+    does a changed option once there is a query. Show one form in as many cells as you like.
 
     Parameters
     ----------
@@ -133,12 +135,18 @@ class Form(Guarded):
     placeholder = ""
     export_name = "answer.csv"
     head = "Citation"
+    button_width = BUTTON_WIDTH
 
     def __init__(self, kb: KnowledgeBase) -> None:
         super().__init__()
         self.kb = kb
         self.call = ""
+        self.presses = Presses()
         self._asked: tuple[object, float] | None = None
+        self._entered = self._answered = -inf  # Enter, and the last question, as the browser sent
+        self._state: object = None  # of the index, when it gave the answer
+        self._working = False
+        self._fading = threading.Lock()
         self._marks = Marks()
         self.query = widgets.Text(
             description=self.query_label,
@@ -156,9 +164,16 @@ class Form(Guarded):
         )
         self._status = widgets.HTML()
         self._banner = widgets.HTML(layout=full_width())
-        self._rows = Rows(self._guard(self._open), self.head, self._columns(), self._shown)
-        self._rows.turned = self._guard(self._rows.turned)
-        self._view = ChunkView(kb.core, self._guard)
+        self._view = ChunkView(kb.core, self._aiming, lambda: self._rows.focus_pressed())
+        self._rows = Rows(
+            self._aiming(self._read),
+            self.head,
+            self._columns(),
+            self._shown,
+            self._view,
+            self.button_width,
+        )
+        self._rows.turned = self._aiming(self._turn)
         self._file = widgets.Text(
             value=self.export_name,
             description="File",
@@ -178,18 +193,20 @@ class Form(Guarded):
             [
                 self._banner,
                 self._rows,
-                self._view,
                 self._call,
                 row(self._file, self._export, self._exported),
             ],
             layout=full_width(display="none"),
         )
         options = self._options()
-        self.query.observe(self._guard(lambda _: self._run()), "value")
+        self.query.observe(self._guard(lambda _: self._changed()), "value")
         for option in options:
             option.observe(self._guard(lambda _: self._again()), "value")
+        for field in (self.query, *options):
+            if isinstance(field, widgets.Text):
+                field.on_msg(self._heard)
         self._button.on_click(self._guard(lambda _: self._pressed()))
-        self._export.on_click(self._guard(lambda _: self._write()))
+        self._export.on_click(self._aiming(lambda _: self._write()))
         self.children = (
             row(self.query, self._button, self._status),
             self._message,
@@ -230,7 +247,7 @@ class Form(Guarded):
         raise NotImplementedError
 
     def _open(self, record: Any) -> None:
-        self._view.show(record.citation, self._marks)
+        self._view.show(record.citation, self._marks, self._state)
 
     def _empty(self) -> bool:
         return not self.query.value.strip()
@@ -244,24 +261,62 @@ class Form(Guarded):
         else:
             self._guard(self._run)()
 
+    def _aiming(self, function: Callable[..., None]) -> Callable[..., None]:
+        """A guarded callback of a press on the answer: one meant for another answer does nothing.
+
+        The press that takes the focus from a changed field is such a one: the field asks first.
+        """
+
+        def run(*arguments: Any) -> None:
+            if self.presses.early():
+                self._say("The answer changed as you pressed, so nothing was done: press again.")
+            else:
+                function(*arguments)
+
+        return self._guard(run)
+
+    def _heard(self, _: widgets.Widget, content: dict[str, Any], buffers: Any) -> None:
+        """Enter was pressed in a field, which then sends its value if that has changed."""
+        if content.get("event") == "submit":
+            self._entered = self.presses.now()
+            later = threading.Timer(_CHANGE_FOLLOWS_SECONDS, self._enter, (self._entered,))
+            later.daemon = True
+            later.start()
+
+    def _enter(self, sent: float) -> None:
+        """Ask again, unless the change that came right behind Enter has asked."""
+        with self._lock:
+            if self._answered < sent:
+                self._guard(self._run)(sent)
+
     def _pressed(self) -> None:
-        if self._asked is not None:
-            question, before = self._asked
-            if question == self._question() and _sent() - before < _SAME_PRESS_SECONDS:
+        if self._asked is not None and self._asked[0] == self._question():
+            soon = abs(self.presses.now() - self._asked[1]) < SAME_PRESS_SECONDS
+            if soon or self.presses.early():
                 self._message.value = self._said
                 return
         self._run()
 
+    def _changed(self) -> None:
+        if self.presses.now() - self._entered > SAME_PRESS_SECONDS:  # so it was not by Enter
+            self.presses.blurred()
+        self._run()
+
     def _again(self) -> None:
         if not self._empty():
-            self._run()
+            self._changed()
 
-    def _run(self) -> None:
+    def _run(self, sent: float | None = None) -> None:
         question = self._question()
+        sent = self.presses.heard() if sent is None else sent
+        # The button stays enabled: one that is disabled loses the focus for good.
         self._status.value = page(element("span", "Working…", f"color: {DIM}", role="status"))
-        self._button.disabled = True
         self._exported.value = ""
         took = ""
+        self._working = True
+        slow = threading.Timer(_SLOW_SECONDS, self._fade)
+        slow.daemon = True
+        slow.start()
         try:
             started = time.perf_counter()
             record = self._ask(question)
@@ -273,9 +328,35 @@ class Form(Guarded):
             self._answer.layout.display = "none"
             raise
         finally:
-            self._asked = (question, _sent())
-            self._button.disabled = False
+            slow.cancel()
+            with self._fading:
+                self._working = False
+            if self._answer.layout.visibility:
+                self._answer.layout.visibility = None
+            self._asked = (question, time.time() if sent is None else sent)
+            self._answered = -inf if sent is None else sent
             self._status.value = page(element("span", took, f"color: {DIM}", role="status"))
+            self.presses.shown()
+
+    def _fade(self) -> None:
+        """Take the old answer out of sight while the new one is awaited; its room stays."""
+        with self._fading:
+            if self._working:
+                self._answer.layout.visibility = "hidden"
+
+    def _turn(self, step: int) -> None:
+        self._rows._turn(step)
+        self.presses.shown()
+
+    def _read(self, record: Any) -> None:
+        try:
+            self._open(record)
+        except KnowledgeError as error:
+            self._view.refuse(prose(str(error)))
+            raise
+        except BaseException:
+            self._view.hide()  # what stands there is of another row
+            raise
 
     def _show(self, question: dict[str, Any], record: Any, frame: ResultFrame | None) -> None:
         self._view.hide()
@@ -284,6 +365,7 @@ class Form(Guarded):
             self._message.value = page(element("div", banner(record), role="alert"))
             return
         self._marks = marks_of(record)
+        self._state = record.completeness.state
         self._banner.value = page(banner(record))
         self._rows.show(self._records(record))
         arguments = [
@@ -296,9 +378,14 @@ class Form(Guarded):
         self.result = frame
 
     def _write(self) -> None:
+        self._exported.value = ""
         if self.result is None:
             return
-        path = export_csv(self.result, self._file.value)
-        self._exported.value = page(
-            element("span", f"{len(self.result):,} rows written to {escape(path)}", role="status")
-        )
+        try:
+            path = export_csv(self.result, self._file.value)
+        except KnowledgeError as error:
+            self.error = error
+            self._exported.value = alert(prose(str(error)))  # here, where the eye is
+            return
+        said = f"{counted(len(self.result), 'row')} written to {escape(path)}"
+        self._exported.value = page(element("span", said, role="status"))

@@ -9,7 +9,7 @@ import ipywidgets as widgets
 
 from knowledge_nb.matching.kwic import KwicLine, KwicResult
 from knowledge_nb.notebook.forms.base import Form
-from knowledge_nb.notebook.forms.parts import grid
+from knowledge_nb.notebook.forms.parts import figure, grid
 from knowledge_nb.notebook.forms.search import folder_field
 from knowledge_nb.notebook.frames import ResultFrame, enumerate_frame, kwic_frame
 from knowledge_nb.notebook.html import MONO, element, escape
@@ -17,7 +17,11 @@ from knowledge_nb.notebook.marks import mark
 from knowledge_nb.records import DocumentMatch, EnumerateResult
 
 _WIDTHS = "minmax(0, 1fr) 3.5em 4.5em 4.5em"
-_LINE_WIDTHS = "4em minmax(0, 1fr) 8em minmax(0, 1fr)"
+_LINE_WIDTHS = "2.6em minmax(0, 1fr) 6em minmax(0, 1fr)"
+_ONE_LINE = (
+    f"font-family: {MONO}; font-size: 0.85em; white-space: pre; overflow: hidden;"
+    " text-overflow: ellipsis"
+)
 _PLACEHOLDER = 'words and "quoted phrases"; -without heading:word body:word'
 
 
@@ -78,9 +82,9 @@ class EnumerateForm(Form):
     def _row(self, record: DocumentMatch) -> tuple[str, str]:
         cells = (
             f"<bdi>{escape(record.path)}</bdi>",
-            f"{record.body_matches:,}",
-            f"{record.heading_matches:,}",
-            f"{record.chunks:,}",
+            figure(record.body_matches, "body matches"),
+            figure(record.heading_matches, "heading matches"),
+            figure(record.chunks, "chunks"),
         )
         return record.citation, grid(cells, _WIDTHS)
 
@@ -91,6 +95,7 @@ class KwicForm(Form):
     title = "Show in context"
     placeholder = _PLACEHOLDER
     export_name = "places.csv"
+    button_width = 150  # the context is what is read here, and needs the room
 
     def _options(self) -> list[widgets.Widget]:
         self.width = widgets.BoundedIntText(
@@ -127,17 +132,23 @@ class KwicForm(Form):
         return record.lines
 
     def _columns(self) -> str:
-        return grid(("Line", "Left", "Match", "Right"), _LINE_WIDTHS, head=True)
+        left = element("div", "Left", "text-align: right")
+        match = element("div", "Match", "text-align: center")
+        return grid(("Line", left, match, "Right"), _LINE_WIDTHS, head=True)
 
     def _row(self, record: KwicLine) -> tuple[str, str]:
-        font = f"font-family: {MONO}; font-size: 0.88em; white-space: pre; overflow: hidden"
-        left = f"{font}; display: flex; justify-content: flex-end"  # its end is what is seen
+        # A line that runs to the left is cut, with "…", at its left: its end is what is seen. What
+        # is in `bdi` keeps its own direction.
+        left = f"{_ONE_LINE}; direction: rtl; text-align: right"
         cells = (
-            f"{record.line:,}",
-            element("div", f"<bdi>{escape(record.left)}</bdi>", left),
-            element("div", f"<bdi>{mark(record.match)}</bdi>", f"{font}; text-align: center"),
+            figure(record.line, "line"),
+            element("div", f"<bdi>{escape(record.left)}</bdi>", left, title=record.left),
             element(
-                "div", f"<bdi>{escape(record.right)}</bdi>", f"{font}; text-overflow: ellipsis"
+                "div",
+                f"<bdi>{mark(record.match)}</bdi>",
+                f"{_ONE_LINE}; text-align: center",
+                title=record.match,
             ),
+            element("div", f"<bdi>{escape(record.right)}</bdi>", _ONE_LINE, title=record.right),
         )
         return record.citation, grid(cells, _LINE_WIDTHS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
@@ -10,11 +12,12 @@ import ipywidgets as widgets
 from knowledge_nb.notebook.forms.base import FrameTrait, Guarded
 from knowledge_nb.notebook.forms.enumerate import EnumerateForm, KwicForm
 from knowledge_nb.notebook.forms.parts import full_width, row
+from knowledge_nb.notebook.forms.presses import Presses
 from knowledge_nb.notebook.forms.search import SearchForm
 from knowledge_nb.notebook.forms.vocabulary import VocabularyForm
 from knowledge_nb.notebook.html import LINE, box, element, escape, page, prose
 from knowledge_nb.notebook.progress import INTERRUPTED
-from knowledge_nb.records import IndexReport
+from knowledge_nb.records import IndexReport, counted
 
 if TYPE_CHECKING:
     from knowledge_nb.knowledge_base import KnowledgeBase
@@ -29,6 +32,8 @@ class IndexPane(Guarded):
 
     Attributes
     ----------
+    folder : ipywidgets.Text
+        What to index; empty: the folders of the settings, else of earlier passes.
     worker : threading.Thread or None
         The last pass begun here.
     """
@@ -46,24 +51,32 @@ class IndexPane(Guarded):
             tooltip="Read the state of the index again",
             layout=widgets.Layout(width="auto"),
         )
+        self.folder = widgets.Text(
+            description="Folder",
+            placeholder="those of the settings or of earlier passes",
+            continuous_update=False,
+            tooltip="A folder to index; empty: those of the settings or of earlier passes",
+            style={"description_width": "initial"},
+            layout=widgets.Layout(flex="1 1 300px", min_width="200px"),
+        )
         self._index = widgets.Button(
             description="Bring up to date",
-            tooltip="Index the folders of the settings or of earlier passes",
+            tooltip="Index the folder, or those of the settings or of earlier passes",
             layout=widgets.Layout(width="auto"),
         )
         self._stop = widgets.Button(
             description="Stop",
             tooltip="Stop indexing; what was written so far is sound",
-            disabled=True,
             layout=widgets.Layout(width="auto"),
         )
+        self._folders: tuple[Path, ...] = ()
         self._stopping = threading.Event()
         self.worker: threading.Thread | None = None
         self._refresh.on_click(self._guard(lambda _: self.refresh()))
         self._index.on_click(self._guard(lambda _: self._start()))
-        self._stop.on_click(lambda _: self._stopping.set())
+        self._stop.on_click(lambda _: self._stopped())
         self.children = (
-            row(self._refresh, self._index, self._stop),
+            row(self.folder, self._index, self._stop, self._refresh),
             self._message,
             self._bar,
             self._report,
@@ -72,9 +85,14 @@ class IndexPane(Guarded):
         self._guard(self.refresh)()
 
     def refresh(self) -> None:
-        """Read the state again."""
-        stats = self.kb.core.stats()
+        """Read the state again; where it cannot be read none is shown."""
+        try:
+            stats = self.kb.core.stats()
+        except BaseException:
+            self._state.value = page("The state of the index could not be read.")
+            raise
         known = stats.completeness
+        sound = known.built and not known.unfinished_since
         pairs = [
             ("Store", stats.store),
             ("Corpus base", stats.base or "none yet"),
@@ -96,7 +114,7 @@ class IndexPane(Guarded):
             for name, value in pairs
         )
         self._state.value = page(
-            box(prose(known.statement()), "plain" if known.built else "warn")
+            box(prose(known.statement()), "plain" if sound else "warn")
             + element("table", f"<tbody>{lines}</tbody>", "border-collapse: collapse")
         )
 
@@ -110,8 +128,12 @@ class IndexPane(Guarded):
 
     def _start(self) -> None:
         # In a thread, so that the stop button is heard: the kernel's own does not reach a callback.
-        self._index.disabled = True
-        self._stop.disabled = False
+        # No button is disabled meanwhile: the one that was pressed would lose the focus.
+        if self.running:
+            self._say("A pass is running here already.")
+            return
+        folder = self.folder.value.strip()
+        self._folders = (Path(folder).expanduser(),) if folder else ()
         self._stopping.clear()
         self._report.value = ""
         self._bar.value = 0
@@ -121,20 +143,35 @@ class IndexPane(Guarded):
         )
         self.worker.start()
 
+    @property
+    def running(self) -> bool:
+        """Whether a pass that was begun here goes on."""
+        return self.worker is not None and self.worker.is_alive()
+
+    def _stopped(self) -> None:
+        # Without the lock and the guard: it must be heard whatever else is going on.
+        self._stopping.set()
+        if not self.running:
+            self._report.value = page(element("span", "No pass is running here.", role="status"))
+
     def _pass(self) -> None:
         try:
-            self._tell(self.kb.core.index(progress=self._progress))
-        finally:
-            self._stop.disabled = True
-            self._index.disabled = False
+            report = self.kb.core.index(*self._folders, progress=self._progress)
+        except BaseException:
             self._bar.layout.display = "none"
-            self.refresh()
+            # What became of the pass is the error to tell; the state says itself that it is unread.
+            with suppress(Exception):
+                self.refresh()
+            raise
+        self._bar.layout.display = "none"
+        self._tell(report)
+        self.refresh()
 
     def _tell(self, report: IndexReport) -> None:
         done = (
-            f"{report.seen:,} files read in {report.seconds:.1f} s: {report.added:,} added, "
-            f"{report.replaced:,} replaced, {report.unchanged:,} unchanged, "
-            f"{report.removed:,} removed, {sum(report.skipped.values()):,} skipped."
+            f"{counted(report.seen, 'file')} read in {report.seconds:.1f} s: "
+            f"{report.added:,} added, {report.replaced:,} replaced, "
+            f"{report.unchanged:,} unchanged, {report.removed:,} removed, {sum(report.skipped.values()):,} skipped."
         )
         notes = "".join(element("div", prose(note)) for note in report.notes)
         self._report.value = page(
@@ -153,6 +190,7 @@ class DoctorPane(Guarded):
     def __init__(self, kb: KnowledgeBase) -> None:
         super().__init__()
         self.kb = kb
+        self.presses = Presses()
         self._button = widgets.Button(
             description="Run the checks",
             tooltip="Run the doctor's checks; nothing is changed",
@@ -172,7 +210,8 @@ class DoctorPane(Guarded):
         self.children = (row(self._button, self.integrity), self._message, self._report)
 
     def _run(self) -> None:
-        self._button.disabled = True
+        if self.presses.early():  # the second press of a double click, or one on "Checking…"
+            return
         self._report.value = page(element("span", "Checking…", role="status"))
         try:
             self._report.value = self.kb.doctor(integrity=self.integrity.value)._repr_html_()
@@ -180,7 +219,7 @@ class DoctorPane(Guarded):
             self._report.value = page("The checks did not finish.")
             raise
         finally:
-            self._button.disabled = False
+            self.presses.shown()
 
 
 class Explorer(widgets.VBox):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,13 +31,20 @@ def export_csv(frame: ResultFrame, name: str) -> Path:
     Raises
     ------
     ConfigurationError
-        The name is empty.
+        The name is empty, or cannot be one.
     ExportError, ExportTargetError
         As of `ResultFrame.export`.
     """
     if not name.strip():
         raise ConfigurationError("name a file to export to, such as `answer.csv`")
-    path = Path(name.strip()).expanduser()
-    path = (path if path.suffix or path.is_dir() else path.with_suffix(".csv")).absolute()
+    try:
+        path = Path(name.strip()).expanduser()
+        path = (path if path.suffix or path.is_dir() else path.with_suffix(".csv")).absolute()
+        os.fsencode(path)
+        impossible = "\0" in name
+    except (ValueError, RuntimeError, OSError):  # no character of a name, no such home, too long
+        impossible = True
+    if impossible:
+        raise ConfigurationError(f"{name.strip()[:200]!r} cannot be the name of a file")
     frame.export(path)
     return path

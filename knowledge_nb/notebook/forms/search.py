@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from knowledge_nb.notebook.forms.base import Form
-from knowledge_nb.notebook.forms.parts import grid
+from knowledge_nb.notebook.forms.parts import figure, grid
 from knowledge_nb.notebook.frames import ResultFrame, search_frame
 from knowledge_nb.notebook.html import DIM, element
 from knowledge_nb.notebook.table import excerpt_html, number
@@ -92,7 +92,11 @@ class SearchForm(Form):
         found = []
         for record, lines in zip(records, cut, strict=True):
             text = "<br>".join(excerpt_html(line) for line in lines)
-            heading = element("div", self._marks.html(record.heading), f"color: {DIM}")
-            cells = (f"{record.rank:,}", number(record.score), f"<bdi>{heading}{text}</bdi>")
+            heading = element("div", self._marks.line(record.heading), f"color: {DIM}")
+            cells = (
+                figure(record.rank, "rank"),
+                figure(number(record.score), "score"),
+                f"<bdi>{heading}{text}</bdi>",
+            )
             found.append((record.citation, grid(cells, _WIDTHS)))
         return found

@@ -7,21 +7,23 @@ from typing import Any
 
 import ipywidgets as widgets
 
+from knowledge_nb.matching.as_written import first_as_written
 from knowledge_nb.notebook.banner import banner
 from knowledge_nb.notebook.forms.base import Form
-from knowledge_nb.notebook.forms.parts import copyable, grid
+from knowledge_nb.notebook.forms.parts import copyable, figure, grid
 from knowledge_nb.notebook.frames import ResultFrame, vocabulary_frame
-from knowledge_nb.notebook.html import element, escape
+from knowledge_nb.notebook.html import cut, element, page
 from knowledge_nb.notebook.marks import Marks
-from knowledge_nb.records import Status, VocabularyResult, Word
+from knowledge_nb.records import Status, VocabularyResult, Word, counted
 
+LONG_WORD = 60  # characters of a word or stem that are shown
 _WIDTHS = "minmax(0, 1fr) 6em 6em 6em"
 
 
 class VocabularyForm(Form):
     """List the words of the corpus; see `Form` and `KnowledgeBase.vocabulary`.
 
-    A press on a word reads the first chunk that holds it, in any form of its stem.
+    A press on a word reads the first chunk that holds this very word.
     """
 
     title = "List words"
@@ -68,10 +70,10 @@ class VocabularyForm(Form):
 
     def _row(self, record: Word) -> tuple[str, str]:
         cells = (
-            f"<bdi>{escape(record.stem)}</bdi>",
-            f"{record.documents:,}",
-            f"{record.documents_any_form:,}",
-            f"{record.occurrences:,}",
+            f"<bdi>{cut(record.stem, LONG_WORD)}</bdi>",
+            figure(record.documents, "documents"),
+            figure(record.documents_any_form, "documents, any form"),
+            figure(record.occurrences, "occurs"),
         )
         return record.word, grid(cells, _WIDTHS)
 
@@ -80,11 +82,15 @@ class VocabularyForm(Form):
         found = self.kb.core.enumerate(query)
         if found.status is not Status.OK or not found.matches:
             self._view.hide()
-            self._message.value = element("div", banner(found), role="alert")
+            self._message.value = page(element("div", banner(found), role="alert"))
             return
+        with self.kb.core.snapshot() as (connection, _, _):
+            cited = first_as_written(connection, record.word)
         note = element(
             "div",
-            f"{found.matched:,} documents hold <b>{escape(record.word)}</b> in any form; all of "
-            "them: " + copyable(f"kb.enumerate({query!r})", "Copy the call"),
+            f"<b>{cut(record.word, LONG_WORD)}</b> stands in "
+            f"{counted(record.documents, 'document')}, in any form in "
+            f"{counted(found.matched, 'document')}; all of those: "
+            + copyable(f"kb.enumerate({query!r})", "Copy the call"),
         )
-        self._view.show(found.matches[0].citation, Marks([record.word]), note)
+        self._view.show(cited or found.matches[0].citation, Marks([record.word]), self._state, note)
