@@ -3,7 +3,7 @@
 The structure is CommonMark's with GitHub's tables, read with pyromark (pulldown-cmark) in one pass
 over its events. All offsets are UTF-8 byte offsets into the text that was parsed. Events inside a
 paragraph are looked at only where they can change the words of the text: where the block holds a
-character reference or a `*` between two word characters.
+character reference, or a `*` or a tag between two word characters.
 """
 
 import html
@@ -24,6 +24,13 @@ _PARSER = pyromark.Markdown(options=pyromark.Options.ENABLE_TABLES)
 _REFERENCE = re.compile(rb"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 # The literal `*` comes first because the regex engine can then skip to it.
 _STAR_IN_WORD = re.compile(rb"\*(?<=[0-9A-Za-z\x80-\xff;]\*)[*_]*+(?=[0-9A-Za-z\x80-\xff&])")
+# Tags that say how letters look, without attributes, whose words would be lost. Not `sup`, which
+# marks footnotes and powers, nor `br`: they part what stands on their two sides.
+_LOOK = rb"</?(?:b|big|del|em|i|ins|mark|s|small|strong|sub|tt|u|wbr)[ \t]*/?>"
+_LOOK_TAG = re.compile(_LOOK, re.IGNORECASE)
+_TAG_IN_WORD = re.compile(
+    rb"(?<=[0-9A-Za-z\x80-\xff;*_>])" + _LOOK + rb"(?=[0-9A-Za-z\x80-\xff&*_<])", re.IGNORECASE
+)
 _ATX = re.compile(rb"#{1,6}(?![^ \t\n])")
 _QUOTE_MARKS = re.compile(r"\n[ \t>]*")
 
@@ -102,6 +109,8 @@ def parse(text: str, data: bytes) -> Outline:
         text = text.replace("\f", "\x01").replace("\v", "\x01")
     references = [m.span() for m in _REFERENCE.finditer(data)] if b"&" in data else []
     marked = [m.start() for m in _STAR_IN_WORD.finditer(data)] if b"*" in data else []
+    if b"<" in data:
+        marked += [m.start() for m in _TAG_IN_WORD.finditer(data)]
     watched = [*sorted([start for start, _ in references] + marked), len(data) + 1]
     watching = len(watched) > 1
     next_watched = 0
@@ -125,6 +134,9 @@ def parse(text: str, data: bytes) -> Outline:
         if tag is None:
             if watching and "Code" in event:
                 code.append((start, where["end"]))
+            elif watching and "InlineHtml" in event:
+                if _LOOK_TAG.fullmatch(data, start, where["end"]):
+                    marks.append((start, where["end"]))
             continue
         end = where["end"]
         name = tag if isinstance(tag, str) else next(iter(tag))

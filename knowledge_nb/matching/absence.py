@@ -101,9 +101,9 @@ class Absence:
         missing = list(dict.fromkeys(missing))
         if not missing:
             text += (
-                " Each of its words occurs, but in this order they do not stand next to each other "
-                "in the source; a tag or a link target between two words counts as words between "
-                "them."
+                " Each of its words occurs, but nowhere do they stand in this order next to each "
+                "other within one heading or the text below one. As in the source: a tag, a link "
+                "target, a footnote mark or a list number between two words is words between them."
             )
         for word in missing[:MAX_PAIRS]:
             text += f" `{word}` occurs nowhere in the corpus.{self._near(word)}"

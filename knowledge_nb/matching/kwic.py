@@ -20,11 +20,12 @@ from knowledge_nb.matching.terms import TermMatcher
 from knowledge_nb.records import Completeness, EnumerateResult, Status, TermReport
 from knowledge_nb.retrieval.under import resolve
 from knowledge_nb.store.sql import rows
-from knowledge_nb.text import has_unspaced
+from knowledge_nb.text import LEVEL_MARK, has_unspaced, tokens
 
 _IDS = "SELECT id FROM documents WHERE path = ?"
 _CHUNKS = (
-    "SELECT ordinal, heading, body, body_terms, opens, continues, first_line, last_line"
+    "SELECT ordinal, heading, heading_terms, body, body_terms, opens, continues, first_line,"
+    " last_line"
     " FROM chunks WHERE document_id = ? ORDER BY ordinal"
 )
 _SPACE = re.compile(r"\s+")
@@ -67,12 +68,34 @@ class KwicResult:
 class _Chunk:
     ordinal: int
     heading: str
+    heading_searched: str | None
     body: str
     searched: str | None
     opens: int
     continues: int
     first_line: int
     last_line: int
+
+    def opened(self) -> Iterator[tuple[str, str | None]]:
+        """The headings that begin here, as stored, and as searched where that differs."""
+        if not self.opens:
+            return
+        if self.heading_searched is None:  # one level, which the index was given as it is
+            yield self.heading, None
+            return
+        searched = self.heading_searched.split(LEVEL_MARK)
+        pieces = self.heading.split(_LEVELS)
+        levels = []
+        for place, level in enumerate(searched, start=1):
+            # A heading that holds the separator itself is in several pieces.
+            spare = len(pieces) - (len(searched) - place)
+            words, taken = len(tokens(level)), 1
+            while taken < spare and len(tokens(_LEVELS.join(pieces[:taken]))) < words:
+                taken += 1
+            taken = spare if place == len(searched) else taken
+            levels.append((_LEVELS.join(pieces[:taken]), level))
+            del pieces[:taken]
+        yield from levels[-self.opens :]
 
     @property
     def body_line(self) -> int:
@@ -218,11 +241,10 @@ def _lines(
         if wanted.isdisjoint(chunk.ordinal for chunk in section):
             continue
         opening = section[0]
-        if opening.opens:
-            for level in opening.heading.split(_LEVELS)[-opening.opens :]:
-                for start, end in _ranges(headings.find(level)):
-                    cited = citation(path, opening.ordinal)
-                    yield _line(path, cited, opening.first_line, level, start, end, width)
+        for level, searched in opening.opened():
+            for start, end in _ranges(headings.find(level, searched)):
+                cited = citation(path, opening.ordinal)
+                yield _line(path, cited, opening.first_line, level, start, end, width)
         text, starts, places = _joined(section)
         at = 0
         for start, end in _ranges(bodies.among(places)):

@@ -285,6 +285,16 @@ def test_plain_text_has_no_headings() -> None:
         ("    &lt;", "    &lt;"),
         ("\\&lt; \\\\&lt;", "\\&lt; \\\\<"),
         ("&notit; &unknown; &amp R&D; &#0;", "&notit; &unknown; &amp R&D; \ufffd"),
+        ("be<b>lie</b>vable", "believable"),
+        ("CO<sub>2</sub> and H<SUB >2</SUB>O", "CO2</sub> and H2O"),
+        ("foo<wbr/>baz <b>F</b>requency", "foobaz <b>Frequency"),
+        ("un<b>*belie*</b>vable", "unbelievable"),
+        ("10<sup>2</sup> word<sup>1</sup>", "10<sup>2</sup> word<sup>1</sup>"),
+        ("one<br>two <b>three</b> four", "one<br>two <b>three</b> four"),
+        ("see<a href='x.org'>this</a>too", "see<a href='x.org'>this</a>too"),
+        ("x<b class='y'>z w", "x<b class='y'>z w"),
+        ("`a<b>c` a\\<b>c", "`a<b>c` a\\<b>c"),
+        ("<div>a<b>c</b>d</div>", "<div>a<b>c</b>d</div>"),
         ("<td>caf&eacute;</td>", "<td>café</td>"),
         ("&eacute;*t*é", "été"),
         ("| a&amp;b | un*x*y |\n|-|-|\n| `&lt;` | &lt; |", "| a&b | unxy |\n|-|-|\n| `&lt;` | < |"),
@@ -293,7 +303,7 @@ def test_plain_text_has_no_headings() -> None:
     ],
 )
 def test_text_as_searched(written: str, searched: str) -> None:
-    """References outside code are decoded, emphasis marks inside a word go; the body stays."""
+    """References outside code are decoded, marks and bare tags in a word go; the body stays."""
     (chunk,) = chunks(written)
     assert chunk.body == written
     assert chunk.plain == searched

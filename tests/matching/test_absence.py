@@ -76,7 +76,8 @@ def test_what_exclusions_removed(corpus: Corpus) -> None:
 def test_a_phrase_whose_words_occur(corpus: Corpus) -> None:
     """A phrase that is nowhere is told from a word that is nowhere."""
     corpus.put("a.md", ([], ["the lamp of brass"]))
-    assert "in this order they do not stand next to each other" in notes(corpus, '"brass lamp"')
+    said = "nowhere do they stand in this order next to each other within one heading or the text"
+    assert said in notes(corpus, '"brass lamp"')
     text = notes(corpus, '"brass lampo"')
     assert "`lampo` occurs nowhere in the corpus. Nearest words: `lamp` (1 document)" in text
 
@@ -86,7 +87,23 @@ def test_markup_between_the_words_of_a_phrase_is_named(corpus: Corpus) -> None:
     corpus.text("a.md", "the <b>brass</b> ring, a [retention policy](p/r.md) document\n")
     for query in ('"brass ring"', '"policy document"'):
         text = notes(corpus, query)
-        assert "next to each other in the source; a tag or a link target between two words" in text
+        assert "As in the source: a tag, a link target, a footnote mark or a list number" in text
+
+
+def test_words_on_two_sides_of_a_heading_stand_next_to_each_other_in_no_text(
+    corpus: Corpus,
+) -> None:
+    """The note speaks of one heading or one text, which is true across a heading, too."""
+    corpus.text("a.md", "a body under\n\n# Closed heading\n\ntext\n")
+    for query in ('"under closed"', '"heading text"'):
+        assert "within one heading or the text below one" in notes(corpus, query)
+
+
+def test_a_tag_inside_a_word_does_not_hide_it(corpus: Corpus) -> None:
+    """What a reader sees as one word is one, and its place is that of the whole."""
+    corpus.text("a.md", "# CO<sub>2</sub> levels\n\nun be<b>lie</b>vable H<sub>2</sub>O\n")
+    for query in ("believable", "H2O", "heading:CO2", '"un believable h2o"'):
+        assert [match.path for match in corpus.enumerate(query).matches] == ["a.md"]
 
 
 def test_other_places_are_named(corpus: Corpus) -> None:

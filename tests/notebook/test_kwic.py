@@ -130,3 +130,20 @@ def test_no_match_is_an_empty_frame_that_says_why(handbook: KnowledgeBase) -> No
     assert list(frame.columns) == ["path", "citation", "line", "left", "match", "right"]
     assert len(frame) == 0
     assert frame.result.notes == handbook.enumerate("asbestos").result.notes
+
+
+def test_headings_whose_words_are_searched_otherwise(tmp_path: Path) -> None:
+    """Tags, references and the separator itself in a heading: what matches has a place."""
+    (tmp_path / "a.md").write_text(
+        "# Größe > CO<sub>2</sub> levels\n\nun be<b>lie</b>vable\n\n"
+        "## See &eacute;t&eacute; *un*able\n\ntext\n\n# A > B CO<sub>2</sub>\n"
+    )
+    with knb.open(tmp_path / "store") as kb:
+        kb.index(tmp_path / "a.md")
+        expected = {"CO2": [1, 9], "été": [5], "unable": [5], "größe": [1], "believable": [3]}
+        for query, lines in expected.items():
+            found = kb.kwic(query)
+            assert found["line"].tolist() == lines
+            assert len(kb.enumerate(query)) == 1
+        (row,) = kb.kwic("levels").itertuples()
+        assert (row.left, row.match) == ("Größe > CO<sub>2</sub> ", "levels")
