@@ -56,7 +56,23 @@ def draw(frame: Any, name: str | None, *others: pd.DataFrame, **options: Any) ->
             f"there is no chart {chosen!r} of this frame; there is: {what}. "
             "A frame derived from an answer has none: draw the answer's own."
         )
+    require_matplotlib()
     return known[chosen](frame, *others, **options)
+
+
+def require_matplotlib() -> None:
+    """Name the fix where charts cannot be drawn.
+
+    Raises
+    ------
+    MissingDependencyError
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError(
+            "charts need matplotlib: pip install 'knowledge-nb[charts]'"
+        ) from error
 
 
 def new_figure(width: float = 7.5, height: float = 4.0) -> Any:
@@ -66,12 +82,8 @@ def new_figure(width: float = 7.5, height: float = 4.0) -> Any:
     ------
     MissingDependencyError
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "charts need matplotlib: pip install 'knowledge-nb[charts]'"
-        ) from error
+    require_matplotlib()
+    from matplotlib.figure import Figure
 
     class Chart(Figure):
         """A figure with its own PNG, so that no pyplot is needed to see it."""

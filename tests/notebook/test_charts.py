@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from knowledge_nb.errors import QueryError
@@ -79,3 +82,23 @@ def test_folders() -> None:
     assert folder("a.md", 1) == "./"
     assert folder("a/b/c.md", 1) == "a/"
     assert folder("a/b/c.md", 9) == "a/b/"
+
+
+def test_every_chart_names_what_it_needs(handbook: KnowledgeBase) -> None:
+    """Without matplotlib each says so with the line that installs it, whatever it draws first."""
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import knowledge_nb as knb\n"
+        f"kb = knb.open({str(handbook.core.files.directory)!r})\n"
+        "for draw in (kb.statistics.freshness().chart, kb.statistics.zipf().chart,\n"
+        "             kb.coverage(['alarm']).heatmap, kb.coverage(['alarm']).upset,\n"
+        "             kb.enumerate('alarm').chart, kb.reconcile('alarm').chart):\n"
+        "    try:\n"
+        "        draw()\n"
+        "    except knb.MissingDependencyError as error:\n"
+        "        print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("pip install 'knowledge-nb[charts]'") == 6
