@@ -200,7 +200,7 @@ def compare_runs(
     units = [run.provenance.unit for run in (a, b) if run.provenance is not None]
     if len(set(units)) > 1:
         raise EvaluationError(
-            f"run {a.label} ranks {units[0]}s and run {b.label} ranks {units[1]}s, which have no "
+            f"a ({a.label}) ranks {units[0]}s and b ({b.label}) ranks {units[1]}s, which have no "
             "name in common; make both with the same unit="
         )
     b = matched(b, docnos_by_qid(a), a.decoded)
@@ -217,8 +217,8 @@ def compare_runs(
     if _strangers(a, b, qids):
         notes.insert(
             0,
-            f"WARNING: not one docno of run {b.label} occurs in run {a.label}, whatever the topic; "
-            "are documents named otherwise there?",
+            f"WARNING: not one docno of b ({b.label}) occurs in a ({a.label}), whatever the "
+            "topic; are documents named otherwise there?",
         )
     left_out = len({*asked_a, *asked_b}) - len(qids)
     if left_out:

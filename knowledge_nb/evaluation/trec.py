@@ -178,8 +178,11 @@ def read_run(path: PathLike, *, name: str = "") -> RunRecord:
         )
         try:
             rows.append((*names, int(rank), float(score)))
-        except ValueError as error:
-            raise EvaluationError(f"{file}, line {number}: {error}") from error
+        except ValueError:
+            raise EvaluationError(
+                f"{file}, line {number}: the rank {rank!r} is to be a whole number, the score "
+                f"{score!r} a number"
+            ) from None
     run = replace(ordered(rows, name or tag or file.stem), decoded=frozenset(decoded))
     return _with_sidecar(run, file, text, name)
 
