@@ -164,7 +164,7 @@ class Form(Guarded):
         )
         self._status = widgets.HTML()
         self._banner = widgets.HTML(layout=full_width())
-        self._view = ChunkView(kb.core, self._aiming, lambda: self._rows.focus_pressed())
+        self._view = ChunkView(kb.core, self._aiming, lambda: self._rows.leave())
         self._rows = Rows(
             self._aiming(self._read),
             self.head,
@@ -333,7 +333,7 @@ class Form(Guarded):
                 self._working = False
             if self._answer.layout.visibility:
                 self._answer.layout.visibility = None
-            self._asked = (question, time.time() if sent is None else sent)
+            self._asked = (question, self.presses.clock() if sent is None else sent)
             self._answered = -inf if sent is None else sent
             self._status.value = page(element("span", took, f"color: {DIM}", role="status"))
             self.presses.shown()

@@ -171,7 +171,8 @@ class IndexPane(Guarded):
         done = (
             f"{counted(report.seen, 'file')} read in {report.seconds:.1f} s: "
             f"{report.added:,} added, {report.replaced:,} replaced, "
-            f"{report.unchanged:,} unchanged, {report.removed:,} removed, {sum(report.skipped.values()):,} skipped."
+            f"{report.unchanged:,} unchanged, {report.removed:,} removed, "
+            f"{sum(report.skipped.values()):,} skipped."
         )
         notes = "".join(element("div", prose(note)) for note in report.notes)
         self._report.value = page(

@@ -221,8 +221,13 @@ class JudgeForm(Guarded):
         self._pressed(int(text))
 
     def _read(self) -> dict[tuple[str, str], int]:
-        if not self.path.exists():
-            return {}
+        try:
+            if not self.path.exists():
+                return {}
+        except OSError as error:
+            raise EvaluationError(
+                f"{str(self.path)!r} cannot be looked at: {error.strerror}"
+            ) from error
         return {(qid, docno): grade for qid, docno, grade in read_judgements(self.path)[0]}
 
     def _next(self, at: int) -> int:

@@ -29,7 +29,7 @@ from knowledge_nb.notebook.marks import Marks
 PAGE_ROWS = 10
 BUTTON_WIDTH = 250  # pixels
 _BUTTON_EDGES = 24  # pixels of padding and border, both sides
-_LETTER = 7.4  # pixels of a small letter at 13 pixels, in the wider fonts
+_LETTER = 7.6  # pixels of a small letter at 13 pixels, in the wider fonts
 
 _CHANGED = (
     "<b>The index changed since this answer.</b> This is what stands here now; it may be another "
@@ -104,7 +104,9 @@ def _width(char: str) -> float:
         return 2 * _LETTER
     if char in "iljtfrI.,:;!|'()[]/ ":
         return 0.65 * _LETTER
-    return 1.5 * _LETTER if char.isupper() or char in "mwMW@%" else _LETTER
+    if char in "mwMW@%":
+        return 1.7 * _LETTER
+    return 1.35 * _LETTER if char.isupper() else _LETTER
 
 
 class Rows(widgets.VBox):
@@ -182,9 +184,15 @@ class Rows(widgets.VBox):
         self._draw(0)
         self.layout.display = None if records else "none"
 
-    def focus_pressed(self) -> None:
+    def leave(self) -> None:
         """Give the focus back to the row that was pressed last."""
+        self._press(None)
         self._buttons[self._pressed].focus()
+
+    def _press(self, number: int | None) -> None:
+        """Mark the row whose text is shown: the text below it may not be in sight."""
+        for place, button in enumerate(self._buttons):
+            button.button_style = "info" if place == number else ""
 
     def _open(self, number: int) -> None:
         if self._first + number < len(self._records):
@@ -192,6 +200,7 @@ class Rows(widgets.VBox):
             # Put in its place by style: a box that gets its children in another order makes them
             # anew, and the row that was pressed would lose the focus.
             self._view.layout.order = _place(number, below=True)
+            self._press(number)
             self.opened(self._records[self._first + number])
 
     def _turn(self, step: int) -> None:
@@ -210,6 +219,7 @@ class Rows(widgets.VBox):
 
     def _draw(self, first: int) -> None:
         self._first = first
+        self._press(None)
         records = self._records[first : first + PAGE_ROWS]
         drawn = self._shown(records)
         for number, line in enumerate(self._lines):
@@ -288,7 +298,6 @@ class ChunkView(widgets.VBox):
             [self._title, row(self._earlier, self._later, self._close, self._end), self._text],
             layout=full_width(display="none"),
         )
-        self.tabbable = True  # so that it can be given the focus, and be brought into sight
 
     def hide(self) -> None:
         """Show nothing."""
@@ -318,7 +327,6 @@ class ChunkView(widgets.VBox):
         """
         self._marks, self._note, self._state = marks, note, state
         self._draw(*parse_citation(cited))
-        self.focus()
 
     def _go(self, step: int) -> None:
         if not self._path:
@@ -344,7 +352,10 @@ class ChunkView(widgets.VBox):
             (box(_CHANGED, "warn", role="alert") if changed else "")
             + self._note
             + element(
-                "div", copyable(cited.citation, "Copy citation") + f" {lines}", "margin: 4px 0"
+                "div",
+                copyable(cited.citation, "Copy citation") + f" {lines}",
+                "margin: 4px 0",
+                role="status",
             )
         )
         parts = []

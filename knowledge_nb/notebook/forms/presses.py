@@ -40,10 +40,16 @@ class Presses:
     ----------
     when : callable
         Gives the time of sending, as `sent` does.
+    clock : callable
+        Gives the kernel's time.
     """
 
-    def __init__(self, when: Callable[[], float | None] = sent) -> None:
-        self.when = when
+    def __init__(
+        self,
+        when: Callable[[], float | None] = sent,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.when, self.clock = when, clock
         self._lags: deque[float] = deque(maxlen=8)
         self._shown = -inf  # by the kernel's clock; the others are the browser's
         self._aimed = self._graded = self._latest = -inf
@@ -51,7 +57,7 @@ class Presses:
     def now(self) -> float:
         """When what is being handled was sent; the present where no browser sent it."""
         at = self.heard()
-        return time.time() if at is None else at
+        return self.clock() if at is None else at
 
     def heard(self) -> float | None:
         """When the browser sent what is being handled; None for a call from Python."""
@@ -62,12 +68,12 @@ class Presses:
             self._lags.clear()
             self._shown = self._aimed = self._graded = self._latest = -inf
         self._latest = max(self._latest, at)
-        self._lags.append(time.time() - at)
+        self._lags.append(self.clock() - at)
         return at
 
     def shown(self) -> None:
         """Note that what is shown has changed just now."""
-        self._shown = time.time()
+        self._shown = self.clock()
 
     def blurred(self) -> None:
         """Note that a field lost the focus, perhaps to a press on what was shown before."""
