@@ -193,6 +193,7 @@ def _shorter(value: float, low: float, high: float) -> Iterator[float]:
             break
         for steps in (round(value / unit), math.floor(value / unit), math.ceil(value / unit)):
             rounded = float(f"{steps * unit:.{digits}g}")
-            if low < rounded < high:
+            # Within half a per cent, since it is to be the weight nearest to the present one.
+            if low < rounded < high and abs(rounded - value) <= value / 200:
                 yield rounded
     yield value

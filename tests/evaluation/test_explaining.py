@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import knowledge_nb as knb
 from knowledge_nb.evaluation.entering import Situation, entries
+from knowledge_nb.evaluation.explaining_words import _way
 from knowledge_nb.evaluation.topics import read_topics
 from tests.evaluation.conftest import TOPICS, fill
 
@@ -166,3 +168,52 @@ def test_a_query_of_nothing_and_a_document_outside_the_folder(small: knb.Knowled
         small.explain("lantern", "a.md", under="b.md")
     with pytest.raises(knb.QueryError):
         small.explain("lantern", "a.md", k=0)
+
+
+def test_weights_as_they_are_printed_do_it(vectors_kb: knb.KnowledgeBase) -> None:
+    """Typed back from the sentence, they give the rank that it says; they are short, too."""
+    typed = []
+    documents = list(vectors_kb.sources()["path"])[::3]
+    for query in list(SOME.values())[:4]:
+        for target in documents:
+            why = vectors_kb.explain(query, target, k=3, mode="fused")
+            for sentence in why.text.splitlines():
+                said = re.match(
+                    r"With weights = \(([^,]+), ([^)]+)\) it is in the top 3, at rank (\d)",
+                    sentence,
+                )
+                if said is None:
+                    continue
+                weights = (float(said[1]), float(said[2]))
+                hits = vectors_kb.core.search(query, k=3, mode="fused", weights=weights).hits
+                assert [h.path for h in hits].index(target) + 1 == int(said[3])
+                typed.append(max(said[1], said[2], key=len))
+    assert len(typed) > 10
+    assert sum(len(each) <= 6 for each in typed) > len(typed) / 2
+
+
+@given(rankings, rankings, st.integers(0, 11), st.integers(1, 3), st.floats(0.01, 50))
+def test_a_weight_is_verified_as_it_is_printed(
+    words: list[int], near: list[int], chunk: int, k: int, fixed: float
+) -> None:
+    """Whatever the other weight, what is printed reads back as what was verified."""
+    situation = Situation(words, near, k, (fixed, 1.0), 60, None)
+    for entry in entries(situation, [chunk]):
+        if entry.change.endswith("weight"):
+            pair = (entry.value, 1.0) if entry.change[0] == "l" else (fixed, entry.value)
+            numbers = _way(entry, k, (fixed, 1.0)).partition("(")[2].partition(")")[0].split(", ")
+            assert tuple(float(number) for number in numbers) == pair
+            assert situation.rank([chunk], weights=pair) == entry.rank
+
+
+def test_a_tier_that_is_off_is_said_to_be(vectors_kb: knb.KnowledgeBase) -> None:
+    """Weight 0: it takes no part, whatever its rank; the other tier's order is the fused one."""
+    by_words = vectors_kb.core.search(QUERY, k=5, mode="lexical").hits
+    for rank, hit in enumerate(by_words, start=1):
+        why = vectors_kb.explain(QUERY, hit.citation, mode="fused", weights=(1, 0))
+        assert why["rank"][2] == rank
+        assert "its weight 0 turns this tier off" in why["why"][1]
+        assert list(why["in_window"]) == [True, False, True]
+        assert why["contribution"][1] == 0.0
+    alone = vectors_kb.explain(QUERY, "policies/retention.md#0", mode="fused", weights=(1, 0))
+    assert "vector rank 224 (off: weight 0)" in alone["why"][2]

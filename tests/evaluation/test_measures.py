@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import knowledge_nb as knb
 from knowledge_nb.evaluation.evaluating import evaluate
 from knowledge_nb.evaluation.measures import parse_measures
+from knowledge_nb.evaluation.qrels import read_qrels
 from knowledge_nb.evaluation.runs import Outcome, RunRecord
 from tests.evaluation.conftest import FILES, QRELS, TOPICS, fill
 
@@ -162,3 +164,77 @@ def test_two_indexes_are_compared_without_names_of_documents(
     found = small.evaluate(runs, {"q": {"b.md": 1, "gone.md": 1}}, ["R@5"])
     assert list(found.table["R@5"]) == [0.5, 0.5]
     assert not any("not in the index" in note for note in found.result.notes)
+
+
+def test_measures_do_not_change_each_other(vectors_kb: knb.KnowledgeBase) -> None:
+    """Alone, together, in any order: the same numbers, and those of bare ir-measures."""
+    import ir_measures
+
+    run = vectors_kb.run(TOPICS, mode="lexical").result
+    names = [
+        "nDCG@10", "nDCG(gains={0:0,1:1,2:3,3:7})@10", "nDCG(gains={0:0,1:0,2:1,3:1})@10", "AP",
+        "AP(rel=2)", "P@5", "P(judged_only=True)@5", "IPrec@0.1", "IPrec@0.101", "SetF(beta=2.0)",
+        "SetF", "Bpref", "infAP", "nDCG", "Judged@10",
+    ]  # fmt: skip
+    together = evaluate(run, QRELS, names)
+    turned = evaluate(run, QRELS, names[::-1])
+    qrels = read_qrels(QRELS).grades
+    scored = {
+        qid: {docno: float(-rank) for rank, (docno, _) in enumerate(ranking)}
+        for qid, ranking in run.rankings.items()
+        if ranking
+    }
+    for name in names:
+        measure = ir_measures.parse_measure(name)
+        label = str(measure)
+        assert together.values["lexical"][label] == turned.values["lexical"][label]
+        alone = evaluate(run, QRELS, [name])
+        assert alone.values["lexical"][label] == together.values["lexical"][label]
+        if label.startswith("Judged"):
+            continue
+        theirs = ir_measures.calc_aggregate([measure], qrels, scored)[measure]
+        found = next(mean.mean for mean in together.means if mean.measure == label)
+        assert found == pytest.approx(theirs, abs=1e-12)
+    means = {mean.measure: mean.mean for mean in together.means}
+    assert means["nDCG@10"] != means["nDCG(gains={2:3,3:7})@10"]
+
+
+def test_negative_grades_reach_the_measure_that_uses_them() -> None:
+    """infAP tells the pool from the rest; every other measure is as without them."""
+    import ir_measures
+
+    rng = random.Random(4)
+    documents = [f"d{n}" for n in range(20)]
+    names = ["infAP", "AP", "Bpref", "nDCG@5", "P(judged_only=True)@5", "NumRel"]
+    without = []
+    for _ in range(20):
+        qrels = {"q": {d: rng.choice([-2, -1, 0, 1, 2]) for d in rng.sample(documents, 12)}}
+        qrels["q"]["d0"] = 1
+        run = {"q": {d: rng.random() for d in rng.sample(documents, 12)}}
+        found = evaluate(run, qrels, names).values["run"]
+        for name in names:
+            (theirs,) = ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)
+            assert found[name]["q"] == pytest.approx(theirs.value, abs=1e-12)
+        judged = {"q": {d: grade for d, grade in qrels["q"].items() if grade >= 0}}
+        without.append(evaluate(run, judged, names).values["run"]["infAP"] == found["infAP"])
+    assert not all(without)
+
+
+def test_counts_are_summed_as_ir_measures_sums_them(vectors_kb: knb.KnowledgeBase) -> None:
+    """Of NumRet, NumRel and NumQ the total is shown, without an interval, and said."""
+    import ir_measures
+
+    run = vectors_kb.run(TOPICS, mode="lexical")
+    names = ["NumRet", "NumRel", "NumQ", "NumRet(rel=1)", "AP"]
+    found = vectors_kb.evaluate(run, QRELS, names)
+    scored = {q: dict(ranking) for q, ranking in run.result.rankings.items() if ranking}
+    theirs = ir_measures.calc_aggregate(
+        [ir_measures.parse_measure(name) for name in names], read_qrels(QRELS).grades, scored
+    )
+    for measure, value in theirs.items():
+        row = found[found["measure"] == str(measure)].iloc[0]
+        if str(measure) == "AP":
+            assert not math.isnan(row["low"])
+        else:
+            assert (row["mean"], math.isnan(row["low"])) == (value, True)
+    assert any(note.startswith("Summed over the topics") for note in found.result.notes)

@@ -75,3 +75,23 @@ def test_no_answer_is_no_frame(small: knb.KnowledgeBase, tmp_path: object) -> No
         kb.reconcile("bread")
     with pytest.raises(knb.EvaluationError):
         small.reconcile("bread", k=0)
+
+
+@pytest.mark.parametrize("k", [1, 5, 10, 60])
+def test_what_is_said_of_the_first_k_is_what_a_run_gives(
+    vectors_kb: knb.KnowledgeBase, k: int
+) -> None:
+    """Fused with the window of a search, not with the whole rankings."""
+    differs = False
+    for query in ("temperature readings", "vault", "frost", "store -loan"):
+        found = vectors_kb.reconcile(query, k=k)
+        in_set = set(found[found["in_set"]]["path"])
+        for tier in ("lexical", "vector", "fused"):
+            run = vectors_kb.run({"q": found.result.asked}, mode=tier, k=k)
+            assert found.result.found(k, tier) == len(in_set & set(run["docno"]))
+        shown = found[found["fused_rank"] <= k].sort_values("fused_rank")["path"]
+        assert list(shown) == list(run["docno"])
+        whole = vectors_kb.reconcile(query, k=k, window=10_000)
+        differs |= list(whole["fused_rank"]) != list(found["fused_rank"])
+        assert any(f"those of a run with k={k} (window" in note for note in found.result.notes)
+    assert differs == (k < 60)

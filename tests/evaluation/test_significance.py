@@ -105,3 +105,38 @@ def test_a_seed_says_what_was_drawn(small: knb.KnowledgeBase) -> None:
     one = small.evaluate(runs, qrels, ["P@1"], seed=5)
     two = small.evaluate(runs, qrels, ["P@1"], seed=5)
     assert one.equals(two)
+
+
+@pytest.mark.parametrize("topics", [14, 40, 300])
+def test_few_differences_among_many_topics_are_tested_exactly(topics: int) -> None:
+    """One topic that differs: either sign is as far off, so p is 1, not 0.994."""
+    base = [0.5] * topics
+    one = [*base[1:], 0.9]
+    assert paired(one, base).p_randomisation == 1.0
+    three = [0.6, 0.7, 0.8, *base[3:]]  # all won: 2 of 8 sign patterns
+    assert paired(three, base).p_randomisation == 2 / 8
+    mixed = [0.6, 0.7, 0.2, *base[3:]]  # 0.1 + 0.2 - 0.3 = 0: every pattern is as far
+    assert paired(mixed, base).p_randomisation == 1.0
+    assert paired(three, base).ties == topics - 3
+
+
+def test_exact_signs_are_scipys() -> None:
+    """Where it enumerates too."""
+    import numpy as np
+
+    rng = random.Random(7)
+    for size in (2, 5, 9, 12):
+        differences = [rng.choice([-2, -1, 1, 3]) / 10 for _ in range(size)]
+        theirs = stats.permutation_test(
+            (np.array(differences),), np.mean, permutation_type="samples", n_resamples=9999
+        )
+        found = paired([0.5 + each for each in differences], [0.5] * size)
+        assert found.p_randomisation == pytest.approx(theirs.pvalue)
+
+
+def test_sums_are_not_tested() -> None:
+    """NumRet of two runs is no mean of topics."""
+    runs = {"a": {"q": {"x": 1.0}, "r": {"x": 1.0}}, "b": {"q": {"y": 1.0}, "r": {"x": 1.0}}}
+    found = evaluate(runs, {"q": {"x": 1}, "r": {"x": 1}}, ["NumRet", "RR"])
+    assert {each.measure for each in found.differences} == {"RR"}
+    assert found.differences[0].p_randomisation_holm == found.differences[0].test.p_randomisation
