@@ -203,3 +203,91 @@ def test_without_the_extension_every_topic_degrades(
     assert any("sqlite-vec" in note for note in kb.reconcile("lantern").result.notes)
     with pytest.raises(knb.MissingDependencyError):
         kb.run(TOPICS, mode="vector")
+
+
+def test_a_saved_run_with_other_docnos_is_not_taken_up(
+    small: knb.KnowledgeBase, tmp_path: Path
+) -> None:
+    """Two callables may have one name; the names that they make tell them apart."""
+    file = tmp_path / "x.run"
+    topics = {"q": "bread"}
+    small.run(topics, mode="lexical", save=file, docno=lambda path: f"one-{path}")
+    with pytest.raises(knb.EvaluationError, match=r"the callable gave other names.*overwrite=True"):
+        small.run(topics, mode="lexical", save=file, docno=lambda path: f"two-{path}")
+    again = small.run(topics, mode="lexical", save=file, docno=lambda path: f"one-{path}")
+    assert list(again["docno"]) == ["one-d.md"]
+    other = small.run(
+        topics, mode="lexical", save=file, overwrite=True, docno=lambda path: f"two-{path}"
+    )
+    assert list(other["docno"]) == ["two-d.md"]
+
+
+def test_an_interrupted_run_of_other_topics_is_not_taken_up(
+    kb: knb.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept beside it belongs to its own topics."""
+    monkeypatch.setattr(making, "BATCH", 2)
+
+    def stop(done: int, total: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kb.run(TOPICS, mode="lexical", save=tmp_path / "x.run", progress=stop)
+    kept = (tmp_path / "x.run.partial").read_text("utf-8")
+    with pytest.raises(knb.EvaluationError, match="other qids or queries"):
+        kb.run({"q0": "bread"}, mode="lexical", save=tmp_path / "x.run")
+    assert (tmp_path / "x.run.partial").read_text("utf-8") == kept
+
+
+def test_after_the_index_changed_the_same_call_makes_the_run(
+    small: knb.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The advice is to run it again, so that has to work."""
+    monkeypatch.setattr(making, "BATCH", 1)
+    other = knb.open(tmp_path / "knowledge")
+
+    def change(done: int, total: int) -> None:
+        if done == 1:
+            (tmp_path / "docs" / "e.md").write_text("More bread.\n", "utf-8")
+            other.index()
+
+    topics, file = {"q": "bread", "r": "tin"}, tmp_path / "x.run"
+    with pytest.raises(knb.EvaluationError, match="run it again"):
+        small.run(topics, mode="lexical", save=file, progress=change)
+    other.close()
+    assert not file.with_name("x.run.partial").exists()
+    again = small.run(topics, mode="lexical", save=file)
+    assert set(again[again["qid"] == "q"]["docno"]) == {"d.md", "e.md"}
+
+
+def test_an_explanation_of_a_degraded_answer_says_so_in_its_text(
+    kb: knb.KnowledgeBase, server: EmbeddingServer
+) -> None:
+    """First, so that it is not taken for one of the fused answer."""
+    whole = kb.explain("lantern harbour", "a.md").text
+    assert "DEGRADED" not in whole
+    server.faults = Faults(status=500)
+    with pytest.warns(DegradedSearchWarning):
+        why = kb.explain("lantern harbour", "a.md")
+    assert why.text.startswith("tier: hybrid -> DEGRADED to lexical")
+
+
+def test_another_model_behind_the_same_name_fails_the_doctor(
+    kb: knb.KnowledgeBase, server: EmbeddingServer
+) -> None:
+    """Name and width agree, the vector of the probe text does not."""
+
+    def said() -> tuple[str, str]:
+        report = kb.core.doctor()
+        check = next(each for each in report.checks if each.check == "manifest matches")
+        return check.state, check.message
+
+    assert said()[0] == "pass"
+    mine = server._embed
+    server._embed = lambda texts: [each[::-1] for each in mine(texts)]
+    state, message = said()
+    assert state == "fail"
+    assert "another model answers to the name" in message
+    server.faults = Faults(status=500)
+    assert said()[0] == "not run"

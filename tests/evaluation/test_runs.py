@@ -11,7 +11,7 @@ import knowledge_nb as knb
 from knowledge_nb.evaluation import making
 from knowledge_nb.evaluation.runs import as_run, named_runs
 from knowledge_nb.evaluation.topics import read_topics
-from tests.evaluation.conftest import FILES, TOPICS, fill
+from tests.evaluation.conftest import FILES, QRELS, TOPICS, fill
 
 MODES = ("lexical", "vector", "fused")
 
@@ -233,3 +233,24 @@ def test_equal_labels_are_told_apart(small: knb.KnowledgeBase) -> None:
 def test_the_files_are_four() -> None:
     """The tests above count on it."""
     assert sorted(FILES) == ["a.md", "b.md", "c.md", "d.md"]
+
+
+@pytest.mark.parametrize(("weights", "mode"), [((1, 0), "lexical"), ((0, 1), "vector")])
+def test_weight_zero_leaves_the_other_tiers_ranking(
+    vectors_kb: knb.KnowledgeBase, weights: tuple[int, int], mode: str
+) -> None:
+    """In a run, a search, the grid and reconcile alike: no tail of chunks that add nothing."""
+    fused = vectors_kb.run(TOPICS, mode="fused", weights=weights).result
+    alone = vectors_kb.run(TOPICS, mode=mode).result
+    for qid, ranking in alone.rankings.items():
+        assert [d for d, _ in fused.rankings[qid]] == [d for d, _ in ranking]
+        assert all(score > 0 for _, score in fused.rankings[qid])
+    for query in list(read_topics(TOPICS).values())[::6]:
+        by_fusion = vectors_kb.core.search(query, k=20, mode="fused", weights=weights).hits
+        by_tier = vectors_kb.core.search(query, k=20, mode=mode).hits  # type: ignore[arg-type]
+        assert [hit.citation for hit in by_fusion] == [hit.citation for hit in by_tier]
+    grid = vectors_kb.fusion_grid(TOPICS, QRELS, k=[60], weights=[weights], window=[1000])
+    measured = vectors_kb.evaluate(alone, QRELS, "nDCG@10")["mean"][0]
+    assert grid["mean"][0] == pytest.approx(measured)
+    joined = vectors_kb.reconcile("temperature readings", k=5, weights=weights)
+    assert list(joined["fused_rank"].fillna(0)) == list(joined[f"{mode}_rank"].fillna(0))

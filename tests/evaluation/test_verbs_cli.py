@@ -126,3 +126,50 @@ def test_a_degraded_run_has_another_name_and_status(tmp_path: Path) -> None:
         server.faults = Faults()
         assert ask("run", "t.tsv", "--mode", "fused", "-o", "x.run").status == 0
         assert ask("eval", "x.qrels", "x.run").status == 0
+
+
+def test_a_folder_that_the_index_has_not_is_refused(place: Path) -> None:
+    """Exit status 2 as for `search`, and no file is written."""
+    search = run_knowledge("search", "frost", "--under", "polices", cwd=place)
+    done = run_knowledge(
+        "run", TOPICS, "--mode", "lexical", "--under", "polices", "-o", "u.run", cwd=place
+    )
+    assert (search.status, done.status, done.out) == (2, 2, "")
+    assert "no indexed document lies under 'polices'" in done.err
+    assert not (place / "u.run").exists()
+    why = run_knowledge("explain", "frost", "history.md", "--under", "polices", cwd=place)
+    assert (why.status, why.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("eval", QRELS, "lexical.run", "-m", "nDCG@0"), "1 to 1,000,000"),
+        (("eval", QRELS, "lexical.run", "-m", "P"), "write P@10"),
+        (("eval", QRELS, "lexical.run", "-m", "P(foo=1)@5"), "no parameter 'foo'"),
+        (("eval", QRELS, "lexical.run", "-m", "Accuracy"), "Accuracy"),
+        (("eval", "bad.qrels", "lexical.run"), "the grade is a whole number"),
+        (("eval", QRELS, "bad.run"), "whole number"),
+        (("eval", QRELS, "chunks.run"), "not one docno of run"),
+        (("compare", "--a", "lexical.run", "--b", "chunks.run"), "no name in common"),
+        (("run", TOPICS, "--weights", "0", "0"), "turn every ranking off"),
+        (("run", "few.tsv", "--mode", "lexical", "-o", "lexical.run"), "--overwrite"),
+        (("explain", "frost", "history.md", "--weights", "0", "0"), "turn every ranking off"),
+        (("explain", "frost", "history.md", "-k", "20000"), "10,000"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused(
+    place: Path, arguments: tuple[str | Path, ...], said: str
+) -> None:
+    """Exit status 2 and one line, never a traceback."""
+    (place / "bad.qrels").write_text("t01 0 a.md x\n", "utf-8")
+    (place / "bad.run").write_text("t01 Q0 a.md 1.0 x t\n", "utf-8")
+    (place / "few.tsv").write_text("qid\tquery\nt01\tfrost\n", "utf-8")
+    if "chunks.run" in arguments and not (place / "chunks.run").exists():
+        ask = ("run", TOPICS, "--mode", "lexical", "--unit", "chunk", "-o", "chunks.run")
+        assert run_knowledge(*ask, cwd=place).status == 0
+    done = run_knowledge(*arguments, cwd=place)
+    assert (done.status, done.out) == (2, ""), done.err
+    assert said in done.err
+    assert len(done.err.strip().splitlines()) == 1
