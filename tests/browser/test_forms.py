@@ -7,6 +7,8 @@ from typing import Any
 from tests.browser.lab import Notebook
 from tests.notebook import hostile
 
+# Reading a document takes longer than this; a grade that comes sooner is not taken.
+READ_MS = 900
 OPEN = "import knowledge_nb as knb\nkb = knb.open('handbook-store')"
 
 
@@ -103,12 +105,14 @@ def test_judging_by_keyboard(notebook: Notebook) -> None:
     grade.focus()
     qrels = notebook.server.root / "judged.txt"
     for done, digit in enumerate("203", start=1):
+        page.wait_for_timeout(READ_MS)
         page.keyboard.press(digit)
         page.get_by_text(f"{done} of 6 judged").wait_for()
         assert grade.evaluate("field => field === document.activeElement && field.value === ''")
         assert len(qrels.read_text().splitlines()) == done
     page.keyboard.press("x")
     page.get_by_text("'x' is no grade; type one of 0, 1, 2, 3").wait_for()
+    page.wait_for_timeout(READ_MS)
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
