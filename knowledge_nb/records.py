@@ -315,7 +315,14 @@ class DocumentMatch:
 
 @dataclass(frozen=True, slots=True)
 class EnumerateResult:
-    """A set of documents, whole: `matched` is counted before the limit."""
+    """A set of documents, whole: `matched` is counted before the limit.
+
+    Attributes
+    ----------
+    parted : tuple of (str, tuple of str)
+        Phrases that further documents hold for a reader only, since markup stands between their
+        words, with the paths of those documents; they are not in `matches`, and a note says so.
+    """
 
     query: str
     status: Status
@@ -330,6 +337,7 @@ class EnumerateResult:
     notes: tuple[str, ...] = ()
     compiled: str = ""
     under: str = ""
+    parted: tuple[tuple[str, tuple[str, ...]], ...] = ()
     completeness: Completeness = field(default_factory=Completeness)
 
 

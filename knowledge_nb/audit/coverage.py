@@ -14,6 +14,7 @@ from knowledge_nb.audit.universe import Universe, read_universe, smallest_cover,
 from knowledge_nb.errors import QueryError
 from knowledge_nb.matching.absence import counted
 from knowledge_nb.matching.lexicon import LexiconCache
+from knowledge_nb.matching.parted import parted
 from knowledge_nb.matching.postings import Postings
 from knowledge_nb.matching.query import ParsedQuery, parse, printable
 from knowledge_nb.matching.sets import QuerySet, match_queries
@@ -55,6 +56,8 @@ class CoverageTerm:
         The query as it was read.
     relatives : tuple of (str, int)
         Forms other than the words as written, with the documents that hold each.
+    parted : tuple of str
+        Documents that hold a phrase of it for a reader only: markup stands between its words.
     question : str
         What tells the question from another one: the same words in another order, or in capitals,
         ask the same.
@@ -83,6 +86,7 @@ class CoverageTerm:
     compiled: str = ""
     relatives: tuple[tuple[str, int], ...] = ()
     left_out: str = ""
+    parted: tuple[str, ...] = ()
     question: str = ""
     members: int = 0
     bits: int = field(default=0, repr=False)
@@ -233,7 +237,12 @@ def coverage(
     places = universe.places()
     answers: dict[str, CoverageTerm] = {}
     for question, found in zip(first, sets, strict=True):
-        answers[question] = _counts(found, places)
+        hidden = parted(postings, found.matches)
+        answers[question] = replace(
+            _counts(found, places),
+            notes=" ".join(each.note() for each in hidden),
+            parted=tuple({path for each in hidden for path in each.paths}),
+        )
     rows: list[CoverageTerm] = []
     for number, (entry, query) in enumerate(zip(listed, parsed, strict=True)):
         name, label, group = (printable(text) for text in (entry.term, entry.label, entry.group))
@@ -252,7 +261,7 @@ def coverage(
                 question=question,
                 duplicate_of="" if earlier == number else printable(listed[earlier].term),
                 left_out=_dropped(query),
-                notes=_notes(query),
+                notes=" ".join(filter(None, (_notes(query), answers[question].notes))),
             )
         )
     rows = _compared(rows, len(universe))
@@ -381,6 +390,14 @@ def _list_notes(result: CoverageResult, scope: str) -> list[str]:
             f"{counted(len(cut), 'term')} asked without a part that cannot be searched: "
             f"{'; '.join(f'`{_short(row.term)}` ({row.left_out})' for row in cut[:SHOWN])}"
             + (f"; and {len(cut) - SHOWN:,} more." if len(cut) > SHOWN else ".")
+        )
+    hidden = [row for row in result.answered() if row.parted]
+    if hidden:
+        shown = ", ".join(f"`{_short(row.term)}` ({len(row.parted):,})" for row in hidden[:SHOWN])
+        notes.append(
+            f"{counted(len(hidden), 'term')} with further documents, not counted, in which markup "
+            f"stands between the words of a phrase: {shown}"
+            + (f" and {len(hidden) - SHOWN:,} more." if len(hidden) > SHOWN else ".")
         )
     absent = [row for row in result.answered() if not row.documents]
     if absent:

@@ -171,7 +171,7 @@ def one_query(arguments: tuple[str, ...]) -> str:
 
 def _say_what_matters(result: EnumerateResult) -> None:
     """On stderr, what a bare list or number cannot hold and a reader must not miss."""
-    if result.dropped_terms or result.truncated or not result.matched:
+    if result.dropped_terms or result.truncated or result.parted or not result.matched:
         for note in result.notes:
             warn(f"knowledge: {clean_line(note)}")
     warn(f"knowledge: {clean_line(result.completeness.statement())}")
@@ -197,6 +197,7 @@ def _record(result: EnumerateResult) -> dict[str, Any]:
         "sort": result.sort,
         "matched": result.matched,
         "truncated": result.truncated,
+        "parted": [{"phrase": text, "paths": list(paths)} for text, paths in result.parted],
         "tier": result.tier,
         "terms": [{**asdict(term), "related": dict(term.related)} for term in result.terms],
         "dropped_terms": [list(pair) for pair in result.dropped_terms],

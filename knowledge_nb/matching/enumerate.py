@@ -17,6 +17,7 @@ from knowledge_nb.citation import ORDINAL_BITS, citation
 from knowledge_nb.errors import QueryError
 from knowledge_nb.matching.absence import Absence, counted
 from knowledge_nb.matching.lexicon import LexiconCache
+from knowledge_nb.matching.parted import parted
 from knowledge_nb.matching.postings import Postings
 from knowledge_nb.matching.query import ParsedQuery, parse, printable
 from knowledge_nb.matching.sets import query_set
@@ -118,7 +119,10 @@ def enumerate_documents(
     if not found and not postings.under.unknown:
         with step("absence"):
             notes += Absence(postings, known).explain(matches)
+    with step("markup"):
+        hidden = parted(postings, matches)
     notes += [
+        *(each.note() for each in hidden),
         *_dropped_notes(parsed),
         *parsed.notes,
         *_form_notes(matches),
@@ -138,6 +142,7 @@ def enumerate_documents(
         truncated=len(shown) < len(kept),
         terms=tuple(match.report() for match in matches),
         notes=tuple(notes),
+        parted=tuple((each.text, each.paths) for each in hidden),
     )
 
 

@@ -148,6 +148,17 @@ def test_repeated_terms_take_nothing_from_each_other(place: Place) -> None:
     assert frame["duplicate_of"].tolist() == ["", "brass tin", "", ""]
 
 
+def test_what_markup_hides_is_a_note(tmp_path: Path) -> None:
+    """A phrase that further documents hold for a reader only, per term and of the whole list."""
+    place = make(tmp_path, {"a.md": "a [brass](x.md) ring\n", "b.md": "a brass ring\n"})
+    frame = place.kb.coverage(['"brass ring"', "ring"])
+    assert frame["documents"].tolist() == [1, 2]
+    assert "not counted here: a.md." in frame["notes"][0]
+    assert frame["notes"][1] == ""
+    assert any('`"brass ring"` (1)' in note for note in frame.result.notes)
+    place.kb.close()
+
+
 def test_what_was_left_out_of_a_term_is_a_note(place: Place) -> None:
     """Of the whole list, since a table of numbers does not show it."""
     frame = place.kb.coverage(["lantern -x", "tin"])

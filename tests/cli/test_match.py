@@ -14,7 +14,8 @@ import pytest
 from tests.cli.conftest import Run
 
 KEYS = [
-    *("status", "query", "compiled", "under", "sort", "matched", "truncated", "tier", "terms"),
+    *("status", "query", "compiled", "under", "sort", "matched", "truncated", "parted", "tier"),
+    *("terms",),
     *("dropped_terms", "notes", "completeness", "results"),
 ]
 PROGRAMS = [["--json"], ["--count"], ["--paths-only"], ["--paths-only", "-0"], ["--csv", "-"]]

@@ -158,3 +158,30 @@ def test_nearest_is_quick_for_many_words() -> None:
     start = time.process_time()
     assert nearest("sniotax", words)
     assert time.process_time() - start < 1.5
+
+
+def test_phrases_that_markup_parts_are_told_beside_the_answer(corpus: Corpus) -> None:
+    """A reader sees the phrase, the source does not hold it: named, counted, in no set."""
+    corpus.text("plain.md", "the retention policy\n")
+    corpus.text("link.md", "a [retention](p/r_(old).md) policy, a brass\n")
+    corpus.text("label.md", "a [retention][r] policy\n\n[r]: x.md\n")
+    corpus.text("tag.md", "**retention** <span class='x y'>policy</span>\n")
+    corpus.text("foot.md", "retention[^1] policy\n")
+    corpus.text("list.md", "- retention\n  1. policies\n")
+    corpus.text("head.md", "# See [retention](r.md) policy\n\ntext\n")
+    corpus.text("apart.md", "retention of the [policy](p.md) <b>x</b>\n")
+    result = corpus.enumerate('"retention policy"')
+    assert [match.path for match in result.matches] == ["plain.md"]
+    hidden = ("foot.md", "head.md", "label.md", "link.md", "list.md", "tag.md")
+    assert result.parted == (("retention policy", hidden),)
+    assert result.notes[0].startswith("In 6 documents more, markup (")
+    assert (
+        "not counted here: foot.md, head.md, label.md, link.md, list.md and 1 more."
+        in (result.notes[0])
+    )
+    assert corpus.enumerate('heading:"retention policy"').parted[0][1] == ("head.md",)
+    excluded = corpus.enumerate('brass -"retention policy"')
+    assert [match.path for match in excluded.matches] == ["link.md"]
+    assert "not left out here" in excluded.notes[0]
+    for query in ("retention policy", '"brass policy"', '"retention"'):
+        assert corpus.enumerate(query).parted == ()
