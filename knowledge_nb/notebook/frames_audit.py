@@ -29,6 +29,7 @@ Frame = TypeVar("Frame", bound=ResultFrame)
 # Columns that may have no value, by kind of table; in an SQL answer any may.
 NULLABLE: dict[str, frozenset[str]] = {
     "audit": frozenset({"bytes", "indexed_bytes"}),
+    "saved.list": frozenset({"documents", "generation"}),
     # Of a term that was not answered no number is known.
     "coverage": frozenset(name for name, kind in tables.TERM_COLUMNS.items() if kind == "integer"),
 }
@@ -183,7 +184,7 @@ def result_frame(result: TableResult, core: Any) -> ResultFrame:
 
 
 def saved_frame(sets: tuple[SavedSet, ...]) -> ResultFrame:
-    """`name documents query saved generation`, by name."""
+    """`name documents query under saved generation error`, by name."""
     return table_frame(saved_table(sets), None)
 
 
