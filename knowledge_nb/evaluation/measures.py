@@ -198,16 +198,17 @@ def values(
     for measure in measures:
         name = str(measure)
         of_measure = numbers.compute(ir, measure) if scored else {}
+        given = {qid: value for qid, value in of_measure.items() if not math.isnan(value)}
+        found[name].update(given)
         for qid, grades in judged.items():
-            value = of_measure.get(qid, math.nan)
-            if not math.isnan(value):
-                found[name][qid] = value
-            elif qid in scored and any(grade > 0 for grade in grades.values()):
+            if qid in given:
+                continue
+            if qid in scored and any(grade > 0 for grade in grades.values()):
                 raise EvaluationError(
                     f"ir-measures gives no value of {name} for topic {qid}, which is judged and "
                     "has rows; a mean without it would not be one over these topics"
                 )
-            elif not is_coverage(name):
+            if not is_coverage(name):
                 found[name][qid] = float(measure.DEFAULT)
     return found
 
