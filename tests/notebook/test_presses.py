@@ -66,6 +66,7 @@ def test_a_row_pressed_while_another_answer_came_opens_nothing(
         browser.sends(press, after=0.1)
         assert form._view.layout.display == "none"
         assert "press again" in said(form)
+        assert not any(button.button_style for button in form._rows._buttons)
     assert "Rows 1 to 10" in form._rows._place.value
     assert form._exported.value == ""
     browser.sends(form._rows._buttons[0].click, after=1)
@@ -110,6 +111,10 @@ def test_enter_asks_once_changed_or_not(handbook: KnowledgeBase) -> None:
     assert len(seen) == 2
     browser.sends(enter(form.under), after=2)
     until(lambda: len(seen) == 3)
+    other = knb.SearchForm(handbook)
+    Browser(other).sends(enter(other.under))  # an option asks once there is a query
+    time.sleep(0.2)
+    assert said(other) == ""
 
 
 def test_enter_shows_no_warning(handbook: KnowledgeBase) -> None:

@@ -166,13 +166,14 @@ class Form(Guarded):
         self._banner = widgets.HTML(layout=full_width())
         self._view = ChunkView(kb.core, self._aiming, lambda: self._rows.leave())
         self._rows = Rows(
-            self._aiming(self._read),
+            self._read,
             self.head,
             self._columns(),
             self._shown,
             self._view,
             self.button_width,
         )
+        self._rows.opened = self._aiming(self._rows.opened)
         self._rows.turned = self._aiming(self._turn)
         self._file = widgets.Text(
             value=self.export_name,
@@ -275,9 +276,9 @@ class Form(Guarded):
 
         return self._guard(run)
 
-    def _heard(self, _: widgets.Widget, content: dict[str, Any], buffers: Any) -> None:
+    def _heard(self, field: widgets.Widget, content: dict[str, Any], buffers: Any) -> None:
         """Enter was pressed in a field, which then sends its value if that has changed."""
-        if content.get("event") == "submit":
+        if content.get("event") == "submit" and (field is self.query or not self._empty()):
             self._entered = self.presses.now()
             later = threading.Timer(_CHANGE_FOLLOWS_SECONDS, self._enter, (self._entered,))
             later.daemon = True

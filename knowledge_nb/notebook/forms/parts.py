@@ -114,7 +114,7 @@ class Rows(widgets.VBox):
 
     Parameters
     ----------
-    opened : callable
+    read : callable
         Called with the record whose button was pressed.
     head : str
         Title of the button column.
@@ -130,7 +130,7 @@ class Rows(widgets.VBox):
 
     def __init__(
         self,
-        opened: Callable[[Any], None],
+        read: Callable[[Any], None],
         head: str,
         columns: str,
         shown: Callable[[Sequence[Any]], Sequence[tuple[str, str]]],
@@ -139,6 +139,9 @@ class Rows(widgets.VBox):
     ) -> None:
         self._shown = shown
         self._view, self._wide = view, wide
+        self._read = read
+        self.opened: Callable[[int], None] = self._open  # a form may wrap these two
+        self.turned: Callable[[int], None] = self._turn
         self._pressed = 0
         self._records: Sequence[Any] = ()
         self._first = 0
@@ -147,7 +150,7 @@ class Rows(widgets.VBox):
         self._lines: list[widgets.HBox] = []
         for number in range(PAGE_ROWS):
             button = widgets.Button(layout=widgets.Layout(flex=f"0 0 {wide}px"))
-            button.on_click(lambda _, number=number: self._open(number))
+            button.on_click(lambda _, number=number: self.opened(number))
             cell = widgets.HTML(layout=widgets.Layout(flex="1 1 0", min_width="0"))
             line = widgets.HBox(
                 [button, cell], layout=full_width(display="none", order=_place(number))
@@ -171,7 +174,6 @@ class Rows(widgets.VBox):
         self._place = widgets.HTML()
         self._pager = row(self._before, self._place, self._after)
         self._pager.layout.order = _place(PAGE_ROWS)
-        self.opened, self.turned = opened, self._turn  # a form may wrap them
         self._before.on_click(lambda _: self.turned(-PAGE_ROWS))
         self._after.on_click(lambda _: self.turned(PAGE_ROWS))
         super().__init__(
@@ -201,7 +203,7 @@ class Rows(widgets.VBox):
             # anew, and the row that was pressed would lose the focus.
             self._view.layout.order = _place(number, below=True)
             self._press(number)
-            self.opened(self._records[self._first + number])
+            self._read(self._records[self._first + number])
 
     def _turn(self, step: int) -> None:
         if 0 <= self._first + step < len(self._records):
