@@ -166,7 +166,7 @@ def test_pyterrier_reads_ours_and_we_read_its(tmp_path: Path) -> None:
     [
         ("q Q0 a 1 2.0\n", "line 1: 5 columns"),
         ("q Q0 a 1 2.0 t\nq Q0 a 2 1.0 t\n", "'a' stands twice for qid q"),
-        ("q Q0 a x 2.0 t\n", "line 1: invalid literal"),
+        ("q Q0 a x 2.0 t\n", "line 1: the rank 'x' is to be a whole number"),
         ("q Q0 a 1 nan t\n", "has the score nan"),
         ("q Q0 a 1 inf t\n", "has the score inf"),
     ],
