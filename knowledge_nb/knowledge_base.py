@@ -17,7 +17,7 @@ from knowledge_nb.core import Core
 from knowledge_nb.records import IndexReport, Mode, Stats
 from knowledge_nb.refusals import require_answer
 from knowledge_nb.verbs_audit import AuditVerbs
-from knowledge_nb.verbs_evaluation import EvaluationVerbs
+from knowledge_nb.verbs_evaluation import EvaluationVerbs, require_known
 
 if TYPE_CHECKING:
     from knowledge_nb.embedding.protocol import Embedder
@@ -180,7 +180,9 @@ class KnowledgeBase(AuditVerbs, EvaluationVerbs):
             The time limit passed.
         """
         from knowledge_nb.notebook.frames import search_frame
+        from knowledge_nb.retrieval.search import search
 
+        require_known("search", options, search)
         result = self.core.search(query, k=k, mode=mode, under=under, timeout=timeout, **options)
         require_answer(result)
         if result.degraded:

@@ -103,7 +103,7 @@ class EvaluationVerbs:
                 raise QueryError(f"fusion= has weights, rrf_k and window, not {option!r}")
             if option in options:
                 raise QueryError(f"{option} is given twice, in fusion= and by itself; give it once")
-        _require_known("run", options, make_run)
+        require_known("run", options, make_run)
         with _bar(progress) as shown:
             record = make_run(
                 self.core,
@@ -163,7 +163,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.runs import named_runs
         from knowledge_nb.notebook.frames_evaluation import evaluation_frame
 
-        _require_known("evaluate", options, evaluate)
+        require_known("evaluate", options, evaluate)
         named = named_runs(runs)
         known = known_docnos(self.core, named.values())
         return evaluation_frame(
@@ -200,7 +200,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.making import make_run
         from knowledge_nb.notebook.frames_evaluation import comparison_frame
 
-        _require_known("compare", options, compare, make_run)
+        require_known("compare", options, compare, make_run)
         return comparison_frame(compare(self.core, topics, a=a, b=b, k=k, **options))
 
     def explain(
@@ -232,7 +232,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.explaining import explain
         from knowledge_nb.notebook.frames_evaluation import explanation_frame
 
-        _require_known("explain", options, explain)
+        require_known("explain", options, explain)
         record = explain(self.core, query, target, k=k, mode=mode, **options)
         if record.degraded:
             _warn_degraded(record.tier)
@@ -261,7 +261,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.reconciling import reconcile
         from knowledge_nb.notebook.frames_evaluation import reconciliation_frame
 
-        _require_known("reconcile", options, reconcile)
+        require_known("reconcile", options, reconcile)
         record = reconcile(self.core, query, k=k, **options)
         require_answer(record)
         return reconciliation_frame(record)
@@ -284,7 +284,7 @@ class EvaluationVerbs:
         from knowledge_nb.evaluation.fusion_grid import fusion_grid
         from knowledge_nb.notebook.frames_evaluation import grid_frame
 
-        _require_known("fusion_grid", options, fusion_grid)
+        require_known("fusion_grid", options, fusion_grid)
         return grid_frame(fusion_grid(self.core, topics, qrels, **options))
 
     def pool(self, runs: Any, depth: int = 10) -> Pool:
@@ -294,7 +294,7 @@ class EvaluationVerbs:
         return pool(runs, depth)
 
 
-def _require_known(verb: str, options: Mapping[str, Any], *verbs: Callable[..., Any]) -> None:
+def require_known(verb: str, options: Mapping[str, Any], *verbs: Callable[..., Any]) -> None:
     """Refuse an argument that the functions behind a verb do not have.
 
     Raises
