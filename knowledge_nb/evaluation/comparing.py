@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from knowledge_nb.errors import EvaluationError
+from knowledge_nb.evaluation.asked import some
 from knowledge_nb.evaluation.making import make_run
 from knowledge_nb.evaluation.names import docnos_by_qid, matched
 from knowledge_nb.evaluation.overlap import PERSISTENCE, jaccard, overlap, rbo, tau
-from knowledge_nb.evaluation.runs import RunRecord, as_run, refuse_degraded
+from knowledge_nb.evaluation.runs import RunRecord, as_run, counted, refuse_degraded
 from knowledge_nb.records import Mode
 from knowledge_nb.retrieval.lexical import CANDIDATES
 
@@ -223,6 +224,13 @@ def compare_runs(
     left_out = len({*asked_a, *asked_b}) - len(qids)
     if left_out:
         notes.append(f"Topics that only one of the runs was asked, and so left out: {left_out:,}.")
+    for run in (a, b):
+        silent = [qid for qid in qids if run.topics is None and not run.rankings.get(qid)]
+        if silent:
+            notes.append(
+                f"Run {run.label} has no row for {counted(len(silent), 'topic')} ({some(silent)}), "
+                "taken as empty: not asked, or nothing found."
+            )
     queries = {**(b.topics or {}), **(a.topics or {})}
     differing = [qid for qid in qids if a.topics and b.topics and a.topics[qid] != b.topics[qid]]
     if differing:

@@ -10,7 +10,7 @@ from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation import measures as measuring
 from knowledge_nb.evaluation.asked import asked, asked_notes, some
 from knowledge_nb.evaluation.measures import DEFAULT, Ties, Values, is_coverage
-from knowledge_nb.evaluation.names import docnos_by_qid, matched
+from knowledge_nb.evaluation.names import matched
 from knowledge_nb.evaluation.qrels import Qrels, read_qrels
 from knowledge_nb.evaluation.runs import RunRecord, counted, named_runs, refuse_degraded
 from knowledge_nb.evaluation.significance import Paired, holm, interval, paired
@@ -181,9 +181,10 @@ def _strangers(named: dict[str, RunRecord], qrels: Qrels, qids: tuple[str, ...])
     """
     warnings = []
     for label, run in named.items():
-        names = docnos_by_qid(run)
-        judged = [qid for qid in qids if qid in qrels.grades and names.get(qid)]
-        if not judged or any(names[qid] & qrels.grades[qid].keys() for qid in judged):
+        judged = [qid for qid in qids if qid in qrels.grades and run.rankings.get(qid)]
+        if not judged or any(
+            docno in qrels.grades[qid] for qid in judged for docno, _ in run.rankings[qid]
+        ):
             continue
         ours = run.rankings[judged[0]][0][0]
         theirs = next(iter(qrels.grades[judged[0]]))
