@@ -106,7 +106,7 @@ def _style(name: str, numeric: bool, kind: str) -> str:
         return f"{_TD}; text-align: {side}; font-family: {MONO}; font-size: 0.9em{wrap}"
     if numeric:
         return f"{_TD}; text-align: right; white-space: nowrap"
-    least = {"text": 16, "heading": 8, "citation": 9, "message": 14}.get(name, 3)
+    least = {"text": 16, "heading": 8, "citation": 9, "message": 14, "check": 7}.get(name, 3)
     wide = f"; min-width: {least}em" + ("" if name == "text" else "; max-width: 28em")
     return f"{_TD}; text-align: left{wide}"
 

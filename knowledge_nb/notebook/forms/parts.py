@@ -160,7 +160,7 @@ class Rows(widgets.VBox):
             self._lines.append(line)
         title = element("b", escape(head))
         style = (
-            f"display: grid; grid-template-columns: {wide}px minmax(0, 1fr); gap: 4px;"
+            f"display: grid; grid-template-columns: {wide}px minmax(0, 1fr); gap: 10px;"
             f" padding: 0 2px; border-bottom: 1px solid {LINE}"
         )
         self._head = widgets.HTML(
@@ -230,7 +230,7 @@ class Rows(widgets.VBox):
                 with self._buttons[number].hold_sync():
                     self._buttons[number].description = short(name, self._wide)
                     self._buttons[number].tooltip = f"Read {visible(name)}"
-                self._cells[number].value = page(element("div", content, "padding: 5px 0 2px"))
+                self._cells[number].value = page(element("div", content, "padding: 5px 0 2px 6px"))
             line.layout.display = None if number < len(records) else "none"
         # Neither button is ever disabled: the focus would be lost with the one that was pressed.
         self._place.value = page(self._range()) if records else ""
