@@ -265,8 +265,8 @@ class AuditVerbs:
         Returns
         -------
         ResultFrame
-            `name documents query under saved generation error`; or `path change cause`, where change is
-            added, removed or kept, and the cause says what became of the document.
+            `name documents query under saved generation error`; or `path change cause`, where
+            change is added, removed or kept, and the cause says what became of the document.
 
         Raises
         ------

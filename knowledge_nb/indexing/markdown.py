@@ -134,9 +134,12 @@ def parse(text: str, data: bytes) -> Outline:
         if tag is None:
             if watching and "Code" in event:
                 code.append((start, where["end"]))
-            elif watching and "InlineHtml" in event:
-                if _LOOK_TAG.fullmatch(data, start, where["end"]):
-                    marks.append((start, where["end"]))
+            elif (
+                watching
+                and "InlineHtml" in event
+                and _LOOK_TAG.fullmatch(data, start, where["end"])
+            ):
+                marks.append((start, where["end"]))
             continue
         end = where["end"]
         name = tag if isinstance(tag, str) else next(iter(tag))

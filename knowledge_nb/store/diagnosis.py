@@ -237,7 +237,8 @@ def check_scripts(files: StoreFiles) -> Check:
         return Check(name, "not run", "the index holds no document to look at")
     if not found:
         return Check(name, "pass", "no document holds any")
-    said = f"{len(found):,} documents hold Chinese, Japanese, Thai or the like"
+    hold = "1 document holds" if len(found) == 1 else f"{len(found):,} documents hold"
+    said = f"{hold} Chinese, Japanese, Thai or the like"
     return Check(name, "pass", f"{said}; there any run of characters is found, words are not told")
 
 

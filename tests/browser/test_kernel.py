@@ -10,6 +10,24 @@ from tests.browser.lab import Notebook, Server, write_notebook
 from tests.conftest import HANDBOOK
 
 
+def explore(page: Any) -> None:
+    """Ask an Explorer, read a chunk, provoke an error in another tab, and go on."""
+    query = page.get_by_label("Query").locator("visible=true").first
+    query.fill("backup")
+    query.press("Enter")
+    page.get_by_text("hits for backup").wait_for()
+    page.get_by_role("button", name="policies/backup.md#1").click()
+    page.get_by_role("region", name="The chunk").wait_for()
+    page.get_by_role("tab", name="Match").click()
+    query = page.get_by_label("Query").locator("visible=true").first
+    query.fill("a OR b")
+    query.press("Enter")
+    page.get_by_role("alert").locator("visible=true").wait_for()
+    query.fill("alarm")
+    query.press("Enter")
+    page.get_by_text("documents for alarm").wait_for()
+
+
 def many_files(folder: Path, count: int) -> None:
     """Write files enough for a pass that can be stopped."""
     for number in range(count):
@@ -135,20 +153,7 @@ def test_notebook_seven(open_page: Callable[..., Any], notebook_server: Server) 
         "() => window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => null)"
     )
     page.get_by_text("documents for freezer").first.wait_for(timeout=60_000)
-    query = page.get_by_label("Query").locator("visible=true").first
-    query.fill("backup")
-    query.press("Enter")
-    page.get_by_text("hits for backup").wait_for()
-    page.get_by_role("button", name="policies/backup.md#1").click()
-    page.get_by_role("region", name="The chunk").wait_for()
-    page.get_by_role("tab", name="Match").click()
-    query = page.get_by_label("Query").locator("visible=true").first
-    query.fill("a OR b")
-    query.press("Enter")
-    page.get_by_role("alert").locator("visible=true").wait_for()
-    query.fill("alarm")
-    query.press("Enter")
-    page.get_by_text("documents for alarm").wait_for()
+    explore(page)
 
 
 def test_voila(open_page: Callable[..., Any], voila_server: Server) -> None:
@@ -163,18 +168,5 @@ def test_voila(open_page: Callable[..., Any], voila_server: Server) -> None:
     )
     page = open_page(width=900)
     page.goto(f"{voila_server.url}/voila/render/explorer.ipynb?token={voila_server.token}")
-    query = page.get_by_label("Query").locator("visible=true").first
-    query.wait_for(timeout=60_000)
-    query.fill("backup")
-    query.press("Enter")
-    page.get_by_text("hits for backup").wait_for()
-    page.get_by_role("button", name="policies/backup.md#1").click()
-    page.get_by_role("region", name="The chunk").wait_for()
-    page.get_by_role("tab", name="Match").click()
-    query = page.get_by_label("Query").locator("visible=true").first
-    query.fill("a OR b")
-    query.press("Enter")
-    page.get_by_role("alert").wait_for()
-    query.fill("freezer")
-    query.press("Enter")
-    page.get_by_text("documents for freezer").wait_for()
+    page.get_by_label("Query").locator("visible=true").first.wait_for(timeout=60_000)
+    explore(page)
