@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
 
 from knowledge_nb.indexing.replace import delete_documents
-from knowledge_nb.indexing.walk import Root, Skip, Walk
-from knowledge_nb.records import FileEvent
+from knowledge_nb.indexing.walk import ABSENT, THERE, UNKNOWN, Root, Skip, Walk, presence
+from knowledge_nb.records import FileEvent, counted
 from knowledge_nb.store.format import read_meta, write_meta
 from knowledge_nb.store.sql import rows
 from knowledge_nb.store.status import utc_now
@@ -22,6 +22,8 @@ from knowledge_nb.text import UNICODE_VERSION
 GONE = "no longer on disk"
 NOT_TAKEN = "no longer taken by the settings"
 BELOW_UNREAD = "its folder cannot be read"
+CAME_BACK = "was away while the pass looked, and is there again"
+FORMER_BASE = "of the former corpus base"
 
 _KNOWN = "SELECT path, id, sha256, chunks, modified_ns, coalesce(stale_reason, '') FROM documents"
 _RENAME = "UPDATE documents SET path = ? WHERE id = ?"
@@ -61,6 +63,8 @@ class PassState:
         Documents that lose their text in this pass, with the reason.
     stale : dict of str to str
         Documents that keep their text although it may be old, with the reason.
+    left : tuple of str
+        Documents of a corpus base that this pass leaves: all of that base go.
     """
 
     roots: tuple[Root, ...]
@@ -68,6 +72,7 @@ class PassState:
     known: dict[str, Known]
     drop: dict[str, str] = field(default_factory=dict)
     stale: dict[str, str] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
 
@@ -119,6 +124,23 @@ def note_removed(connection: apsw.Connection, documents: int) -> None:
     write_meta(connection, removed_by_hand=str(before + documents))
 
 
+def leave_base(state: PassState, meta: Mapping[str, str]) -> bool:
+    """Whether the pass goes to another corpus base; then nothing of the former one is known.
+
+    Only a reindex gets so far: paths of another base name nothing any more.
+    """
+    former = meta.get("base", str(state.base))
+    if former == str(state.base):
+        return False
+    state.left = tuple(state.known)
+    state.known.clear()
+    state.notes.append(
+        f"The corpus base is now {state.base}, no longer {former}: "
+        f"{counted(len(state.left), 'document')} of the former base removed."
+    )
+    return True
+
+
 def find_renames(state: PassState, walk: Walk) -> list[tuple[int, str, str]]:
     """Documents whose file was renamed only in Unicode form or letter case.
 
@@ -130,7 +152,7 @@ def find_renames(state: PassState, walk: Walk) -> list[tuple[int, str, str]]:
     found = {file.path for file in walk.files}
     lost: dict[str, str] = {}
     for path in state.known:
-        if path not in found and not os.path.lexists(state.base / path):
+        if path not in found and presence(state.base / path) == ABSENT:
             lost.setdefault(_folded(path), path)
     renames = []
     if lost:
@@ -191,19 +213,22 @@ def find_losses(
     state: PassState,
     walk: Walk,
     *,
+    include: Sequence[str],
     reconcile: bool,
     vanished: Callable[[Path, Sequence[str]], Collection[str]] | None = None,
 ) -> None:
     """Decide on documents below the walked roots whose file was not found.
 
     They are dropped only when asked (`reconcile`), only below a root that was walked whole, and
-    only when the walk saw at least one file; else they keep their text and are marked stale. A
-    file that is there but is no longer a text for us (too large, a link ...) is dropped at once.
-    So is one that `vanished`, which a watcher gives, calls deleted.
+    only when the walk saw at least one file; else they keep their text and are marked stale. So do
+    those of which is not known whether they are there, and those that an editor put back while the
+    pass ran. A file that is there but is no longer a text for us (too large, a link ...) is dropped
+    at once. So is one that `vanished`, which a watcher gives, calls deleted.
     """
     found = {file.path for file in walk.files}
     unfit = {skip.path: skip.reason for skip in walk.skipped if skip.kind == "file"}
     below_unread = [Root("", path) for path in walk.unread]
+    left_out = [Root("", skip.path) for skip in walk.skipped if skip.kind == "directory"]
     for root in state.roots:
         whole = not any(root.holds(path) for path in walk.unread)
         for path in state.known:
@@ -215,9 +240,16 @@ def find_losses(
                 state.stale[path] = "unreadable"
             elif path in unfit:
                 state.drop[path] = unfit[path]
+            elif (seen := presence(state.base / path)) == UNKNOWN:
+                state.stale[path] = BELOW_UNREAD
+            elif (
+                seen == THERE
+                and os.path.splitext(path)[1].lower() in include
+                and not any(directory.holds(path) for directory in left_out)
+            ):
+                state.stale[path] = CAME_BACK
             else:
-                there = os.path.lexists(state.base / path)
-                reason = NOT_TAKEN if there else GONE
+                reason = NOT_TAKEN if seen == THERE else GONE
                 if reconcile and whole and walk.files:
                     state.drop[path] = reason
                 else:
@@ -255,6 +287,7 @@ def record_losses(connection: apsw.Connection, state: PassState) -> list[FileEve
 def loss_events(state: PassState) -> list[FileEvent]:
     """What a report says of dropped and stale documents."""
     return [
+        *(FileEvent(path, "removed", FORMER_BASE) for path in state.left),
         *(FileEvent(path, "removed", reason) for path, reason in state.drop.items()),
         *(FileEvent(path, "stale", reason) for path, reason in state.stale.items()),
     ]
@@ -288,14 +321,23 @@ def touch_documents(connection: apsw.Connection, touched: Iterable[tuple[int, in
 
 
 def note_unicode(connection: apsw.Connection, state: PassState, *, reindex: bool) -> None:
-    """Say, or on a reindex pin, that the index follows another Unicode version than this Python."""
+    """Say that the index follows another Unicode version than this Python.
+
+    Or pin this one, at the end of a reindex in which every document was read again.
+    """
     pinned = read_meta(connection).get("unicode_version", UNICODE_VERSION)
     if pinned == UNICODE_VERSION:
         return
-    if reindex:
+    kept = state.known.keys() - state.drop.keys()
+    if (
+        reindex
+        and not state.stale
+        and all(any(root.holds(path) for root in state.roots) for path in kept)
+    ):
         write_meta(connection, unicode_version=UNICODE_VERSION)
     else:
         state.notes.append(
             f"The index follows Unicode {pinned}, this Python Unicode {UNICODE_VERSION}; words "
-            "with newer characters may be missed. Run `knowledge index --reindex`."
+            "with newer characters may be missed. Run `knowledge index --reindex`"
+            + (" over every folder." if reindex else ".")
         )

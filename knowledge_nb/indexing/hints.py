@@ -12,6 +12,7 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from knowledge_nb.indexing.walk import ABSENT, presence
 from knowledge_nb.store.files import StoreFiles
 
 
@@ -110,7 +111,7 @@ class Losses:
         return named + unnamed
 
     def _deleted(self, location: str) -> bool:
-        if os.path.lexists(location):
+        if presence(location) != ABSENT:
             return False
         folder = os.path.dirname(location)
         known = self._devices.get(folder)

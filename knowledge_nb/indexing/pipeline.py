@@ -63,7 +63,7 @@ def choose_base(
     """The corpus base of a pass.
 
     The folder of the settings file; else the pinned base where every path given lies below it or
-    was given before; else the folder given first.
+    was given before, also for a reindex; else the folder given first.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def choose_base(
     wanted = settings_base or (first.parent if first.is_file() else first)
     if not pinned or str(wanted) == pinned:
         return wanted
-    if settings_base is None and not reindex:
+    if settings_base is None:
         base = Path(pinned)
         known = [Root("", path) for path in (".", *pinned_roots)]
         given = [os.path.relpath(os.path.abspath(path), base) for path in paths]
@@ -241,14 +241,11 @@ def run_pass(
     mount = network_mount(writer.files.directory)
     with writer.transaction() as connection:
         state = PassState(roots, base, bookkeeping.known_documents(connection))
-        if read_meta(connection).get("base", str(base)) != str(base):
-            # Only a reindex gets here: paths of another base name nothing any more.
+        if bookkeeping.leave_base(state, read_meta(connection)):
             bookkeeping.forget_everything(connection)
             if options.erase_replaced:
                 erasing.mark(connection)
-            state.known.clear()
         tier.begin(connection)
-        bookkeeping.note_unicode(connection, state, reindex=options.reindex)
         bookkeeping.pin_start(connection, roots, base)
     if mount is not None:
         state.notes.append(
@@ -265,8 +262,15 @@ def run_pass(
     tier.complete_missing(writer)
     with writer.transaction() as connection:
         bookkeeping.touch_documents(connection, run.touched)
-        bookkeeping.find_losses(state, walk, reconcile=options.reconcile, vanished=options.vanished)
+        bookkeeping.find_losses(
+            state,
+            walk,
+            include=options.include,
+            reconcile=options.reconcile,
+            vanished=options.vanished,
+        )
         bookkeeping.record_losses(connection, state)
+        bookkeeping.note_unicode(connection, state, reindex=options.reindex)
         if options.erase_replaced and state.drop:
             erasing.mark(connection)
         bookkeeping.record_skips(connection, roots, walk)
@@ -297,12 +301,14 @@ def plan_pass(
     known = bookkeeping.known_documents(connection) if connection is not None else {}
     state = PassState(roots, base, known)
     state.notes.append("Dry run: nothing was written.")
+    if connection is not None:
+        bookkeeping.leave_base(state, read_meta(connection))
     walk = walk_roots(roots, options.include, files)
     for _, old, new in bookkeeping.find_renames(state, walk):
         state.known[new] = state.known.pop(old)
     run = _Pass(state, options, None, tier)
     _take_all(run, walk, None)
-    bookkeeping.find_losses(state, walk, reconcile=options.reconcile)
+    bookkeeping.find_losses(state, walk, include=options.include, reconcile=options.reconcile)
     completeness = read_completeness(connection) if connection is not None else Completeness()
     return _report(run, walk, completeness, time.monotonic() - started)
 

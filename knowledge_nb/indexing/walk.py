@@ -204,7 +204,12 @@ class _Walker:
         except FileNotFoundError:
             return  # it vanished between the listing and now
         except OSError as error:
-            self._skip(path, "file", UNREADABLE, detail=error.strerror or "")
+            # The folder lists its names and gives no more: below a folder in it nothing is known.
+            is_file = _is_file(entry)
+            if not is_file:
+                self.walk.unread.append(path)
+            kind = "file" if is_file else "directory"
+            self._skip(path, kind, UNREADABLE, detail=error.strerror or "")
             return
         if stat.S_ISLNK(status.st_mode):
             self._link(root, entry, path)
@@ -256,6 +261,28 @@ class _Walker:
         self, path: str, kind: str, reason: str, size: int | None = None, detail: str = ""
     ) -> None:
         self.walk.skipped.append(Skip(printable_path(path), kind, reason, size, detail))
+
+
+THERE, ABSENT, UNKNOWN = "there", "absent", "unknown"
+
+
+def presence(path: str | os.PathLike[str]) -> str:
+    """Whether a file is `THERE` or `ABSENT`; `UNKNOWN` where its folder may not be searched."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return ABSENT
+    except OSError:
+        return UNKNOWN
+    return THERE
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry that gives no status is listed as a file."""
+    try:
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def _prefix(root: Root, location: str, path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -59,25 +60,31 @@ class Notes:
             found = connection.execute("SELECT path, reason, detail FROM skipped_files").fetchall()
         return {path: (reason, detail) for path, reason, detail in found}
 
-    def index_as_plain_user(self, *paths: Path) -> str:
-        """Run a pass in a process whose reading is subject to file modes, as root's is not."""
+    def index_as_plain_user(self, *paths: Path, **options: bool) -> str:
+        """Run a pass as `as_plain_user` does."""
+        script = """
+            import json, sys
+            from knowledge_nb.core import Core
+            from knowledge_nb.errors import KnowledgeError
+            try:
+                report = Core(sys.argv[1]).index(*sys.argv[3:], **json.loads(sys.argv[2]))
+                print("stale", report.stale, "removed", report.removed)
+            except KnowledgeError as error:
+                print(type(error).__name__, error)
+        """
+        targets = [str(path) for path in (paths or (self.folder,))]
+        return self.as_plain_user(
+            script, str(self.core.files.directory), json.dumps(options), *targets
+        )
+
+    def as_plain_user(self, script: str, *arguments: str) -> str:
+        """Run a script in a process whose reading is subject to file modes, as root's is not."""
         prefix: list[str] = []
         if os.geteuid() == 0:
             if shutil.which("setpriv") is None:
                 pytest.skip("root reads every file, and there is no setpriv to be less than root")
             prefix = _WITHOUT_OVERRIDE
-        script = """
-            import sys
-            from knowledge_nb.core import Core
-            from knowledge_nb.errors import KnowledgeError
-            try:
-                report = Core(sys.argv[1]).index(*sys.argv[2:])
-                print("stale", report.stale, "removed", report.removed)
-            except KnowledgeError as error:
-                print(type(error).__name__, error)
-        """
-        targets = [str(path) for path in (self.core.files.directory, *(paths or (self.folder,)))]
-        command = [*prefix, sys.executable, "-c", textwrap.dedent(script), *targets]
+        command = [*prefix, sys.executable, "-c", textwrap.dedent(script), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
