@@ -98,8 +98,8 @@ class Completeness:
     def emptiness(self) -> str:
         """Why there is nothing to search, and what to run; "" where there are documents."""
         if not self.built:
-            again = "again" if self.unfinished_since else "FOLDER"
-            return f"{self.statement()} Run `knowledge index {again}`."
+            run = "`knowledge index` again" if self.unfinished_since else "`knowledge index FOLDER`"
+            return f"{self.statement()} Run {run}."
         if self.documents:
             return ""
         if self.removed_by_hand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from knowledge_nb.records import Mode
+from knowledge_nb.records import Mode, counted
 
 LEXICAL: Final = "tier: lexical (FTS5) - no embeddings configured"
 
@@ -54,5 +54,5 @@ def tier_line(
     else:
         line = f"tier: hybrid (FTS5 + vectors, RRF) - model={model} dim={dimension}"
     if without_vector and (mode != "lexical" or reason):
-        line += f" - {without_vector} chunks without a vector"
+        line += f" - {counted(without_vector, 'chunk')} without a vector"
     return " ".join(line.split())

@@ -30,6 +30,10 @@ from knowledge_nb.retrieval.tier import tier_line
             "tier: hybrid -> DEGRADED to lexical (r) - 2 chunks without a vector",
         ),
         (
+            {"mode": "fused", "model": "m", "dimension": 3, "without_vector": 1},
+            "tier: hybrid (FTS5 + vectors, RRF) - model=m dim=3 - 1 chunk without a vector",
+        ),
+        (
             {"mode": "vector", "model": "m", "dimension": 3},
             "tier: vector (exact L2) - model=m dim=3",
         ),
