@@ -76,8 +76,12 @@ class EnumerateAnswer(BaseModel):
     note: str = Field(description="What the set covers and what not; always there.")
     matched: int = Field(description="Size of the whole set, before any limit.")
     returned: int = Field(description="Documents in results.")
-    truncated: bool = Field(description="True where results is not the whole set.")
-    next_offset: int | None = Field(description="offset of the next page; null at the end.")
+    truncated: bool = Field(
+        description="False where the set ends with results: all of it, or its last page."
+    )
+    next_offset: str | None = Field(
+        description="offset of the next page, to be given as it is; null at the end."
+    )
     indexed: int = Field(description="Documents in the index.")
     skipped: int = Field(description="Files that are not in the index, so not covered.")
     terms: list[Term]

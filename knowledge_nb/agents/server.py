@@ -15,10 +15,11 @@ from typing import Annotated, Any, BinaryIO, Final, Literal, TypeVar
 import anyio
 import anyio.to_thread
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from knowledge_nb.agents import wording
@@ -81,7 +82,40 @@ class Calls:
 
 
 class Server(MCPServer[Any]):
-    """The SDK's server, which can also write to a stream that is not stdout."""
+    """The SDK's server, which can also write to a stream that is not stdout.
+
+    It refuses arguments that a tool does not have. The SDK drops them, and a question that was
+    meant for one folder was answered for all of them.
+    """
+
+    async def list_tools(self) -> list[Tool]:
+        """The tools, whose input schemas say that there are no further arguments."""
+        return [
+            tool.model_copy(
+                update={"input_schema": {**tool.input_schema, "additionalProperties": False}}
+            )
+            for tool in await super().list_tools()
+        ]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool, once every argument is one that it takes.
+
+        Raises
+        ------
+        ToolError
+            Naming the arguments that it does not take, and those that it does.
+        """
+        for tool in await super().list_tools():
+            taken = tool.input_schema["properties"]
+            unknown = [argument for argument in arguments if argument not in taken]
+            if tool.name == name and unknown:
+                raise ToolError(
+                    f"{name} has no argument {wording.names(unknown)}; it takes "
+                    f"{', '.join(taken)}. Nothing was asked."
+                )
+        return await super().call_tool(name, arguments, context)
 
     async def serve(self, wire: BinaryIO) -> None:
         """Serve one client on stdin and this stream."""
@@ -135,7 +169,10 @@ def build(core: Core, *, timeout: float = 30.0) -> Server:
         limit: Annotated[
             int | None, Field(ge=1, description="Documents to list at most; the total is counted.")
         ] = None,
-        offset: Annotated[int, Field(ge=0, description="next_offset of the page before.")] = 0,
+        offset: Annotated[
+            int | str,
+            Field(description="0, or next_offset of the page before, as it was given there."),
+        ] = 0,
     ) -> Annotated[CallToolResult, EnumerateAnswer]:
         return await calls.run(
             lambda left: tools.enumerate(query, sort=sort, limit=limit, offset=offset, timeout=left)

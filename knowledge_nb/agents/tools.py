@@ -7,6 +7,7 @@ from typing import Final, cast
 
 from knowledge_nb.agents import wording
 from knowledge_nb.agents.budget import Size, fitting, search_budget, set_budget
+from knowledge_nb.agents.paging import begin_of, continuation
 from knowledge_nb.agents.schemas import (
     EnumerateAnswer,
     MatchedDocument,
@@ -140,7 +141,7 @@ class Tools:
         *,
         sort: str = "matches",
         limit: int | None = None,
-        offset: int = 0,
+        offset: int | str = 0,
         timeout: float | None = None,
     ) -> tuple[EnumerateAnswer, str]:
         """List the documents that hold all words.
@@ -152,8 +153,8 @@ class Tools:
         sort : {"matches", "path"}
         limit : int or None
             Documents to list at most, from 1; None: as many as the budget holds.
-        offset : int
-            Documents of the set to pass over, for the next page.
+        offset : int or str
+            0, or for the next page the `next_offset` of the one before, as it was given.
         timeout : float or None
             Seconds.
 
@@ -164,12 +165,15 @@ class Tools:
 
         Raises
         ------
+        PageError
+            The page is of another set, order or question than the one before it.
         KnowledgeError
             As `Core.enumerate`.
         """
         _check(query)
         result = self.core.enumerate(query, sort=sort, timeout=timeout)
-        rows = result.matches[offset:]
+        begin = begin_of(offset, query, sort, result.matches)
+        rows = result.matches[begin:]
         documents = [
             MatchedDocument(
                 path=row.path,
@@ -181,17 +185,19 @@ class Tools:
             for row in (rows if limit is None else rows[:limit])
         ]
         budget = set_budget(self.core.settings.max_injected_tokens)
+        mark = continuation(query, sort, result.matches)  # hashed once, shown with many numbers
 
         def answer(returned: int, related: int) -> EnumerateAnswer:
-            reached = offset + returned
+            reached = begin + returned
+            more = reached < result.matched
             return EnumerateAnswer(
                 status=_STATES[result.status],
                 tier=result.tier,
-                note=_set_note(result, offset, returned),
+                note=_set_note(result, begin, returned),
                 matched=result.matched,
                 returned=returned,
-                truncated=returned < result.matched,
-                next_offset=reached if reached < result.matched else None,
+                truncated=reached != result.matched,  # past the end, too: no set ends there
+                next_offset=f"{reached}{mark}" if more else None,
                 indexed=result.completeness.documents,
                 skipped=sum(result.completeness.skipped.values()),
                 terms=[_term(term, related) for term in result.terms],
@@ -218,16 +224,22 @@ def _check(query: str) -> None:
         )
 
 
-def _set_note(result: EnumerateResult, offset: int, returned: int) -> str:
+def _set_note(result: EnumerateResult, begin: int, returned: int) -> str:
     if result.status is not Status.OK:
         return wording.note("This says nothing about the documents.", *result.notes)
     first = [_MEMBERSHIP]
-    if offset >= result.matched > 0:
-        first.append(f"offset is past the end of the {result.matched:,} documents.")
-    elif returned < result.matched:
+    reached, matched = begin + returned, result.matched
+    if begin >= matched > 0:
+        first.append(f"offset is past the end of the {matched:,} documents.")
+    elif reached < matched:
         first.append(
-            f"The list is cut: {offset + 1:,} to {offset + returned:,} of {result.matched:,} "
-            "documents; ask again with next_offset for more."
+            f"The list is cut: {begin + 1:,} to {reached:,} of {matched:,} documents; for more "
+            "ask the same again with next_offset as offset."
+        )
+    elif begin:
+        first.append(
+            f"The last page: {begin + 1:,} to {matched:,} of {matched:,} documents; the set ends "
+            "here."
         )
     return wording.note(f"{' '.join(first)} {result.completeness.statement()}", *result.notes)
 

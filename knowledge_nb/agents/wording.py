@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Sequence
 from typing import Final
 
 from knowledge_nb.agents.schemas import EnumerateAnswer, MatchedDocument, Passage, SearchAnswer
@@ -48,6 +49,13 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def names(found: Sequence[str], most: int = 5) -> str:
+    """Names from a client, quoted, on one line; a count of those beyond the first few."""
+    quoted = [f"'{shortened(one_line(name), 60)}'" for name in found[:most]]
+    more = len(found) - len(quoted)
+    return ", ".join([*quoted, f"{more:,} more"] if more else quoted)
+
+
 def note(first: str, *others: str) -> str:
     """One paragraph; only the first part is never shortened."""
     rest = shortened(" ".join(part for part in others if part), _LONGEST_NOTES)
@@ -82,7 +90,8 @@ def enumerate_frame(answer: EnumerateAnswer) -> str:
     if answer.status == "ok":
         lines.append(
             f"matched {answer.matched}, returned {answer.returned}, truncated "
-            f"{str(answer.truncated).lower()}, indexed {answer.indexed}, skipped {answer.skipped}"
+            f"{str(answer.truncated).lower()}, next_offset {answer.next_offset or 'null'}, "
+            f"indexed {answer.indexed}, skipped {answer.skipped}"
         )
     lines.append(f"Note: {answer.note}")
     for term in answer.terms:

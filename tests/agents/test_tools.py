@@ -160,7 +160,8 @@ def test_the_counts_of_a_set(core_of: CoreOf, tmp_path: Path) -> None:
     core.index(tmp_path / "corpus")
     found = record(core, "knowledge_enumerate", query="piers", limit=2, sort="path")
     assert (found["matched"], found["returned"], found["truncated"]) == (3, 2, True)
-    assert (found["indexed"], found["skipped"], found["next_offset"]) == (3, 1, 2)
+    assert (found["indexed"], found["skipped"]) == (3, 1)
+    assert str(found["next_offset"]).startswith("2-")
     (term,) = found["terms"]  # type: ignore[misc]
     assert (term["stem"], term["any_form"], term["as_written"]) == ("pier", 3, 1)
     assert term["related"] == [{"form": "pier", "documents": 3}]
@@ -169,10 +170,32 @@ def test_the_counts_of_a_set(core_of: CoreOf, tmp_path: Path) -> None:
 
 def test_a_page_after_the_last_one_is_said(core_of: CoreOf) -> None:
     """An empty page is no empty set."""
-    found = record(core_of(PIER), "knowledge_enumerate", query="pier", offset=7)
+    core = core_of(PIER)
+    first = record(core, "knowledge_enumerate", query="pier", limit=1)
+    beyond = str(first["next_offset"]).replace("1-", "7-", 1)
+    found = record(core, "knowledge_enumerate", query="pier", offset=beyond)
     assert (found["matched"], found["returned"], found["next_offset"]) == (2, 0, None)
     assert "past the end" in str(found["note"])
     assert found["truncated"] is True
+
+
+def test_the_last_page_says_that_the_set_ends_there(core_of: CoreOf) -> None:
+    """In both forms, and never that there is more to ask for."""
+    core = core_of(PIER)
+    first = record(core, "knowledge_enumerate", query="pier", limit=1)
+    assert first["truncated"] is True
+    assert "with next_offset as offset" in str(first["note"])
+    answer = ask(core, "knowledge_enumerate", query="pier", limit=1, offset=first["next_offset"])
+    last, text = answer.structured_content, text_of(answer)
+    assert last is not None
+    assert (last["returned"], last["matched"]) == (1, 2)
+    assert (last["truncated"], last["next_offset"]) == (False, None)
+    assert "The last page: 2 to 2 of 2 documents; the set ends here." in last["note"]
+    assert "truncated false, next_offset null" in text
+    assert "ask the same again" not in text
+    whole = record(core, "knowledge_enumerate", query="pier")
+    assert (whole["truncated"], whole["next_offset"]) == (False, None)
+    assert "page" not in str(whole["note"])
 
 
 def test_the_text_says_what_the_record_says(core_of: CoreOf) -> None:
@@ -194,6 +217,9 @@ def test_the_text_says_what_the_record_says(core_of: CoreOf) -> None:
     assert data is not None
     assert data["note"] in text
     assert f"matched {data['matched']}, returned {data['returned']}" in text
+    cut = ask(core, "knowledge_enumerate", query="pier", limit=1)
+    assert cut.structured_content is not None
+    assert f"next_offset {cut.structured_content['next_offset']}" in text_of(cut)
     for document in data["results"]:
         assert document["path"] in text
 
@@ -265,7 +291,7 @@ def test_what_the_budget_cut_is_said_and_can_be_paged(core_of: CoreOf) -> None:
     async def pages() -> list[str]:
         paths: list[str] = []
         async with Client(build(core)) as client:
-            offset: int | None = 0
+            offset: int | str | None = 0
             while offset is not None:
                 page = await structured(
                     client, "knowledge_enumerate", query="pier", sort="path", offset=offset
@@ -278,6 +304,55 @@ def test_what_the_budget_cut_is_said_and_can_be_paged(core_of: CoreOf) -> None:
     paths = talk(pages)
     assert len(paths) == len(set(paths)) == 120
     assert paths == sorted(paths)
+
+
+def test_pages_of_two_sets_are_never_joined(core_of: CoreOf, tmp_path: Path) -> None:
+    """A page after a pass that changed the set is refused; one after any other pass goes on."""
+    core = core_of(MANY)
+    corpus = tmp_path / "corpus"
+    asked = {"query": "pier", "sort": "path"}
+    first = record(core, "knowledge_enumerate", **asked)
+    (corpus / "other.md").write_text("a lamp\n")
+    core.index(corpus)
+    second = record(core, "knowledge_enumerate", **asked, offset=first["next_offset"])
+    assert second["returned"]
+    for n in range(5):
+        (corpus / f"{n:03}.md").rename(corpus / f"zz-{n}.md")
+    core.index(corpus, reconcile=True)
+    for page in (first, second):
+        refused = ask(core, "knowledge_enumerate", **asked, offset=page["next_offset"])
+        assert refused.is_error
+        assert "the index changed since the first page" in text_of(refused)
+        assert "begin again at offset 0" in text_of(refused)
+    again = record(core, "knowledge_enumerate", **asked)
+    assert again["matched"] == 120
+    core.index(corpus, reindex=True)
+    assert record(core, "knowledge_enumerate", **asked, offset=again["next_offset"])["returned"]
+
+
+@pytest.mark.parametrize("offset", [7, -1, "7", "", "seven", "7-0-0", 10**30, True, 1.5])
+def test_a_bare_number_is_no_place_in_a_set(core_of: CoreOf, offset: object) -> None:
+    """It does not say of which set; the way to the next page is said."""
+    refused = ask(core_of(PIER), "knowledge_enumerate", query="pier", offset=offset)
+    assert refused.is_error
+    assert "offset" in text_of(refused)
+
+
+@pytest.mark.parametrize("offset", [0, "0"])
+def test_the_first_page_needs_no_token(core_of: CoreOf, offset: object) -> None:
+    """Zero is the beginning of every set, however a client writes it."""
+    found = record(core_of(PIER), "knowledge_enumerate", query="pier", offset=offset)
+    assert found["returned"] == 2
+
+
+def test_a_page_of_another_question_is_refused(core_of: CoreOf) -> None:
+    """Another sort or query, whose places are others."""
+    core = core_of(MANY)
+    offset = record(core, "knowledge_enumerate", query="pier", sort="path")["next_offset"]
+    for other in ({"query": "pier"}, {"query": "closed", "sort": "path"}):
+        refused = ask(core, "knowledge_enumerate", **other, offset=offset)
+        assert refused.is_error
+        assert "belongs to another query or sort" in text_of(refused)
 
 
 def test_a_budget_rounded_to_nothing_never_reads_as_absence(core_of: CoreOf) -> None:
@@ -400,6 +475,22 @@ def test_arguments_of_another_shape_are_refused(
     refused = ask(core_of(PIER), "knowledge_search", **arguments)
     assert refused.is_error
     assert "query" in text_of(refused) or "top_k" in text_of(refused)
+
+
+@pytest.mark.parametrize("tool", BOTH)
+def test_an_unknown_argument_is_refused_by_name(core_of: CoreOf, tool: str) -> None:
+    """Not left out in silence: a question for one folder is no question for all of them."""
+    core = core_of(PIER)
+    refused = ask(core, tool, query="pier", under="folder3", **{"a\nb": 1})
+    assert refused.is_error
+    assert f"{tool} has no argument 'under', 'a\\u000ab'; it takes query, " in text_of(refused)
+
+    async def main() -> None:
+        async with Client(build(core)) as client:
+            for each in (await client.list_tools()).tools:
+                assert each.input_schema["additionalProperties"] is False
+
+    talk(main)
 
 
 def test_a_damaged_store_is_an_error_and_no_absence(core_of: CoreOf, tmp_path: Path) -> None:
