@@ -50,7 +50,20 @@ class MissingDependencyError(KnowledgeError, ImportError):
 
 
 class StoreError(KnowledgeError):
-    """Something about knowledge.db or its folder."""
+    """Something about knowledge.db or its folder.
+
+    Attributes
+    ----------
+    said : str
+        What happened; the message without its last sentences.
+    fix : str
+        What to do, in whole sentences; "" where the message ends with what happened.
+    """
+
+    def __init__(self, said: str, *, fix: str = "") -> None:
+        super().__init__(f"{said}. {fix}" if fix else said)
+        self.said = said
+        self.fix = fix
 
 
 class StoreAccessError(StoreError, OSError):

@@ -18,9 +18,11 @@ from types import TracebackType
 import apsw
 
 from knowledge_nb.errors import StoreAccessError, StoreLockedError
+from knowledge_nb.store.causes import fix_of
 from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import check_format, create_schema, is_blank
 from knowledge_nb.store.lock import WriteLock
+from knowledge_nb.store.mounts import is_frozen
 from knowledge_nb.store.sql import rows, value
 from knowledge_nb.store.translate import translated
 
@@ -28,6 +30,14 @@ BUSY_MILLISECONDS = 5_000
 CHECKPOINT_BYTES = 16 * 1024 * 1024  # unchecked, readers let the log grow to 285 MB (measured)
 MAX_IDLE_CONNECTIONS = 4
 MAX_IDLE_SECONDS = 30.0
+
+# What became of what was being written, where there was no room for it.
+_UNDONE = (
+    "the last transaction was rolled back; what earlier ones of the same pass wrote stays, and the "
+    "pass did not finish"
+)
+_ROLLED_BACK = "what was being written was rolled back"
+_COMMITTED = "what was written is committed and stays in the log beside it"
 
 # Connections inherited through fork() are neither used nor closed: closing one here could take
 # the parent's log for nobody's and unlink it. They stay referenced, so no finaliser closes them.
@@ -54,6 +64,7 @@ class Connection(apsw.Connection):
     """An apsw connection that stops on Ctrl-C and at a deadline (`time.monotonic()` seconds)."""
 
     file: tuple[int, int] | None = None  # device and inode of the database, as it was opened
+    frozen: tuple[int, int] | None = None  # size and mtime of one that nobody can write
     deadline: float | None = None
     deadline_passed: bool = False
 
@@ -94,9 +105,16 @@ EVERY_CONNECTION: tuple[Callable[[Connection], None], ...] = (
 
 def _open(files: StoreFiles, flags: int) -> Connection:
     files.refuse_symlinks()
-    file = files.inode()
-    connection = Connection(str(files.database), flags=flags)
-    connection.file = file
+    file, name, frozen = files.inode(), str(files.database), None
+    if flags == apsw.SQLITE_OPEN_READONLY and files.is_lone() and is_frozen(files.directory):
+        # SQLite cannot make there the log and the shared memory that reading needs otherwise. It
+        # then takes no locks and looks at no log (https://www.sqlite.org/uri.html#uriimmutable).
+        from urllib.parse import quote
+
+        name, frozen = f"file:{quote(os.fsencode(files.database))}?immutable=1", files.stamp()
+        flags |= apsw.SQLITE_OPEN_URI
+    connection = Connection(name, flags=flags)
+    connection.file, connection.frozen = file, frozen
     try:
         for practice in EVERY_CONNECTION:
             practice(connection)
@@ -193,10 +211,18 @@ class Reader:
                     # A deferred transaction has no snapshot before its first read.
                     rows(connection, "SELECT count(*) FROM sqlite_schema")
                     yield connection
-                keep = True
+                if connection.frozen is not None:
+                    self._refuse_thawed(connection.frozen)
+                keep = connection.frozen is None
             finally:
                 connection.deadline = None
                 self._give_back(connection, keep=keep)
+
+    def _refuse_thawed(self, frozen: tuple[int, int]) -> None:
+        if not self._files.is_lone() or self._files.stamp() != frozen:
+            raise StoreLockedError(
+                f"{self._files.database} was written while it was read", fix="Ask again."
+            )
 
     def _take(self) -> Connection:
         stale: list[Connection] = []
@@ -308,7 +334,8 @@ class Writer:
             files.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreAccessError(
-                f"cannot make the store directory {files.directory}: {error.strerror}"
+                f"cannot make the store directory {files.directory}: {error.strerror}",
+                fix=fix_of(error, files.directory),
             ) from error
         lock = WriteLock(files)
         try:
@@ -340,7 +367,7 @@ class Writer:
         On any exception, an interrupt included, it is rolled back whole.
         """
         connection = self.connection
-        with translated(str(self.files.database)):
+        with translated(str(self.files.database), _UNDONE):
             before = connection.total_changes()
             with _transaction(connection, "BEGIN IMMEDIATE"):
                 yield connection
@@ -361,7 +388,7 @@ class Writer:
             False rolls it back at the end: FTS5's integrity check is a write that writes nothing.
         """
         connection = self.connection
-        with translated(str(self.files.database)):
+        with translated(str(self.files.database), _ROLLED_BACK):
             with _transaction(connection, "BEGIN IMMEDIATE", "COMMIT" if keep else "ROLLBACK"):
                 yield connection
             self._bound_log()
@@ -379,7 +406,7 @@ class Writer:
         """Move the log into the database; False when a reader was in the way for `patience` ms."""
         self.connection.set_busy_timeout(BUSY_MILLISECONDS if patience is None else patience)
         try:
-            with translated(str(self.files.database)):
+            with translated(str(self.files.database), _COMMITTED):
                 self.connection.wal_checkpoint(mode=mode)
         except StoreLockedError:
             return False

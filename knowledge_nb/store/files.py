@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from knowledge_nb.errors import StoreAccessError
+from knowledge_nb.store.causes import fix_of
 
 DATABASE_NAME = "knowledge.db"
 
@@ -87,6 +88,24 @@ class StoreFiles:
             return None
         return (status.st_dev, status.st_ino)
 
+    def stamp(self) -> tuple[int, int] | None:
+        """Size and mtime (nanoseconds) of the database; None where there is none."""
+        try:
+            status = os.lstat(self.database)
+        except OSError:
+            return None
+        return (status.st_size, status.st_mtime_ns)
+
+    def is_lone(self) -> bool:
+        """Whether the database is whole by itself, without the two files that reading uses.
+
+        False where both are there, and where a log or a journal holds anything.
+        """
+        journal = self.directory / f"{DATABASE_NAME}-journal"
+        if any(_bytes(path) for path in (self.sidecars[0], journal)):
+            return False
+        return not all(os.path.lexists(path) for path in self.sidecars)
+
     def refuse_symlinks(self) -> None:
         """Refuse a symlink or a non-file at any of the three SQLite paths.
 
@@ -104,11 +123,11 @@ class StoreFiles:
                 raise StoreAccessError(f"cannot look at {path}: {error.strerror}") from error
             if stat.S_ISLNK(mode):
                 raise StoreAccessError(
-                    f"{path} is a symbolic link, which is refused. Remove the link, or name the "
-                    "real store directory with --store."
+                    f"{path} is a symbolic link, which is refused",
+                    fix="Remove the link, or name the real store directory with --store.",
                 )
             if not stat.S_ISREG(mode):
-                raise StoreAccessError(f"{path} is not a regular file. Move it away.")
+                raise StoreAccessError(f"{path} is not a regular file", fix="Move it away.")
 
     def prepare(self) -> None:
         """Make the directory (0700) and an empty database file (0600) before SQLite touches it.
@@ -124,7 +143,8 @@ class StoreFiles:
             os.chmod(self.directory, 0o700)
         except OSError as error:
             raise StoreAccessError(
-                f"cannot make the store directory {self.directory}: {error.strerror}"
+                f"cannot make the store directory {self.directory}: {error.strerror}",
+                fix=fix_of(error, self.directory),
             ) from error
         self.refuse_symlinks()
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
@@ -134,7 +154,10 @@ class StoreFiles:
         except FileExistsError:
             pass
         except OSError as error:
-            raise StoreAccessError(f"cannot make {self.database}: {error.strerror}") from error
+            raise StoreAccessError(
+                f"cannot make {self.database}: {error.strerror}",
+                fix=fix_of(error, self.directory),
+            ) from error
         self.assert_private()
 
     def assert_private(self) -> None:
@@ -148,5 +171,13 @@ class StoreFiles:
                 continue
             except OSError as error:
                 raise StoreAccessError(
-                    f"cannot set mode 0600 on {path}: {error.strerror}"
+                    f"cannot set mode 0600 on {path}: {error.strerror}",
+                    fix=fix_of(error, self.directory),
                 ) from error
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0

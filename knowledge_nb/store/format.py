@@ -29,6 +29,7 @@ _VECTOR_PREFIX = "chunks_vec"
 _OBJECTS = "SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 _COLUMNS = 'SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?)'
 _REBUILD = "Run `knowledge reset --force`, then `knowledge index` to rebuild it."
+_ELSEWHERE = "Name another store with --store, or move it away."
 
 
 def _schema_parts() -> tuple[str, str]:
@@ -162,37 +163,38 @@ def check_format(connection: apsw.Connection, where: str) -> None:
         found = shape_of(connection)
         application = value(connection, "PRAGMA application_id")
     except apsw.NotADBError as error:
-        raise ForeignStoreError(
-            f"{where} is not an SQLite file. Name another store with --store, or move it away."
-        ) from error
+        raise ForeignStoreError(f"{where} is not an SQLite file", fix=_ELSEWHERE) from error
     _refuse_foreign(found, application, where)
     if ("table", "meta") not in found:
-        raise StoreShapeError(f"{where} has no meta table, so its version is unknown. {_REBUILD}")
+        raise StoreShapeError(f"{where} has no meta table, so its version is unknown", fix=_REBUILD)
     try:
         pinned = read_meta(connection).get("format_version")
     except apsw.SQLError as error:
-        raise StoreShapeError(f"{where} has a foreign meta table ({error}). {_REBUILD}") from error
+        raise StoreShapeError(
+            f"{where} has a foreign meta table ({error})", fix=_REBUILD
+        ) from error
     if pinned is None:
         raise StoreShapeError(
-            f"{where} has lost its version pin (the meta table holds none). {_REBUILD}"
+            f"{where} has lost its version pin (the meta table holds none)", fix=_REBUILD
         )
     if not pinned.isdecimal():
-        raise StoreShapeError(f"{where} has an unreadable version pin {pinned!r}. {_REBUILD}")
+        raise StoreShapeError(f"{where} has an unreadable version pin {pinned!r}", fix=_REBUILD)
     version = int(pinned)
     if version > FORMAT_VERSION:
         raise StoreTooNewError(
-            f"{where} has format {version}; this release reads {FORMAT_VERSION}. "
-            "Upgrade: `pip install --upgrade knowledge-nb`."
+            f"{where} has format {version}; this release reads {FORMAT_VERSION}",
+            fix="Upgrade: `pip install --upgrade knowledge-nb`.",
         )
     if version < FORMAT_VERSION:
         raise StoreTooOldError(
             f"{where} has format {version}; this release reads {FORMAT_VERSION} and there is no "
-            f"migration. {_REBUILD}"
+            "migration",
+            fix=_REBUILD,
         )
     differences = _differences(found)
     if differences:
         raise StoreShapeError(
-            f"{where} has format {version} but another shape: {differences}. {_REBUILD}"
+            f"{where} has format {version} but another shape: {differences}", fix=_REBUILD
         )
 
 
@@ -215,8 +217,7 @@ def refuse_foreign(connection: apsw.Connection, where: str) -> None:
 def _refuse_foreign(found: Shape, application: int, where: str) -> None:
     if application != APPLICATION_ID and ("table", "chunks") not in found:
         raise ForeignStoreError(
-            f"{where} is an SQLite file, but not a knowledge store. Name another store with "
-            "--store, or move it away."
+            f"{where} is an SQLite file, but not a knowledge store", fix=_ELSEWHERE
         )
 
 

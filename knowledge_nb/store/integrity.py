@@ -311,15 +311,17 @@ def rebuild(writer: Writer) -> tuple[Check, ...]:
     if unsound:
         raise StoreDamagedError(
             "the stored text itself is damaged, and an index made from it would only look sound: "
-            + "; ".join(f"{each.check}: {each.message}" for each in unsound)
-            + f". {unsound[0].fix}"
+            + "; ".join(f"{each.check}: {each.message}" for each in unsound),
+            fix=unsound[0].fix,
         )
     with writer.transaction() as connection:
         for table in FTS_TABLES:
             rows(connection, _REBUILD.format(table))
         after = tuple(_each(INDEX_CHECKS, connection))
         if any(each.state == "fail" and each.check != "vectors" for each in after):
-            raise StoreDamagedError(f"the rebuilt index is not sound, nothing was changed. {RESET}")
+            raise StoreDamagedError(
+                "the rebuilt index is not sound, nothing was changed", fix=RESET
+            )
     return after
 
 

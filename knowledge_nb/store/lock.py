@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import time
@@ -10,7 +12,13 @@ from types import TracebackType
 from filelock import FileLock, Timeout
 
 from knowledge_nb.errors import StoreAccessError, StoreLockedError
+from knowledge_nb.store.causes import fix_of
 from knowledge_nb.store.files import StoreFiles
+
+WAIT = (
+    "Wait for it, or give `knowledge index --wait SECONDS`. The kernel frees the lock when that "
+    "process ends."
+)
 
 
 class WriteLock:
@@ -42,18 +50,26 @@ class WriteLock:
         try:
             self._lock.acquire(timeout=max(wait, 0.0), poll_interval=0.05)
         except Timeout as error:
-            raise StoreLockedError(self._refusal()) from error
+            raise StoreLockedError(self._refusal(), fix=WAIT) from error
         except OSError as error:
             raise StoreAccessError(
-                f"cannot lock {self._files.lock}: {error.strerror or error}"
+                f"cannot lock {self._files.lock}: {error.strerror or error}",
+                fix=fix_of(error, self._files.directory),
             ) from error
         holder = json.dumps({"pid": self._owner, "since": time.time()})
         try:
             self._files.lock_holder.write_text(holder, encoding="utf-8")
         except OSError as error:
+            # On a full disk the name goes without saying: the lock holds, and what makes room, or
+            # looks at the store, must not fail for a line of text.
+            with contextlib.suppress(OSError):
+                self._files.lock_holder.unlink(missing_ok=True)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                return
             self._lock.release()
             raise StoreAccessError(
-                f"cannot write {self._files.lock_holder}: {error.strerror}"
+                f"cannot write {self._files.lock_holder}: {error.strerror}",
+                fix=fix_of(error, self._files.directory),
             ) from error
 
     def release(self) -> None:
@@ -80,10 +96,7 @@ class WriteLock:
         if holder is not None:
             pid, since = holder
             who = f"process {pid}, for {max(time.time() - since, 0.0):.0f} s"
-        return (
-            f"the store {self._files.directory} is being written by {who}. Wait for it, or give "
-            "`knowledge index --wait SECONDS`. The kernel frees the lock when that process ends."
-        )
+        return f"the store {self._files.directory} is being written by {who}"
 
     def __enter__(self) -> WriteLock:
         self.acquire()

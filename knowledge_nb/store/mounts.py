@@ -16,6 +16,9 @@ NETWORK = frozenset(
     )
 )
 MOUNTS = "/proc/mounts"
+MOUNTINFO = "/proc/self/mountinfo"
+# File systems whose files somebody else can change although this machine mounts them read-only.
+SHARED = NETWORK | {"overlay", "aufs", "virtiofs", "ecryptfs", "nullfs"}
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
@@ -24,6 +27,7 @@ class Mount(NamedTuple):
 
     point: str
     kind: str
+    options: str = ""
 
     @property
     def network(self) -> bool:
@@ -55,7 +59,7 @@ def mount_of(path: str | os.PathLike[str], mounts: str) -> Mount | None:
         point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), fields[1])
         inside = wanted == point or wanted.startswith(point.rstrip("/") + "/")
         if inside and (best is None or len(point) >= len(best.point)):
-            best = Mount(point, fields[2])
+            best = Mount(point, *fields[2:4])
     return best
 
 
@@ -64,6 +68,48 @@ def network_mount(path: Path) -> Mount | None:
     mounts = read_mounts()
     found = mount_of(os.path.realpath(path), mounts) if mounts is not None else None
     return found if found is not None and found.network else None
+
+
+def mounted_read_only(path: Path) -> bool:
+    """Whether this process can write nowhere below a path, whoever it runs as.
+
+    Others may write there all the same: see `is_frozen`.
+    """
+    if not hasattr(os, "statvfs"):
+        return False
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
+def is_frozen(path: Path) -> bool:
+    """Whether nobody can write below a path: a local file system that is read-only as a whole.
+
+    Not so a read-only view of a file system that is written elsewhere (a bind mount into a
+    container), nor a network file system. False also where nobody can tell.
+
+    References
+    ----------
+    https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html: the sixth field has the options
+    of the mount, the last one those of the file system.
+    """
+    if not mounted_read_only(path):
+        return False
+    try:
+        text = Path(MOUNTINFO).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return False
+    lines = []
+    for line in text.splitlines():
+        mount, _, system = line.partition(" - ")
+        kind, _, rest = system.partition(" ")
+        # As a line of /proc/mounts, with the options of the file system.
+        lines.append(f"- {mount.split(' ')[4]} {kind} {rest.rpartition(' ')[2]}")
+    found = mount_of(os.path.realpath(path), "\n".join(lines))
+    if found is None or found.kind in SHARED or found.kind.startswith("fuse"):
+        return False
+    return "ro" in found.options.split(",")
 
 
 def read_mounts() -> str | None:

@@ -95,9 +95,9 @@ def load(connection: apsw.Connection) -> None:
             connection.enable_load_extension(False)
     except (apsw.ExtensionLoadingError, AttributeError) as error:
         raise StoreError(
-            f"the sqlite-vec extension cannot be loaded ({error}). Install wheels of apsw and "
-            "sqlite-vec for this platform: `pip install --force-reinstall apsw sqlite-vec`. "
-            "Lexical search works without it."
+            f"the sqlite-vec extension cannot be loaded ({error})",
+            fix="Install wheels of apsw and sqlite-vec for this platform: `pip install "
+            "--force-reinstall apsw sqlite-vec`. Lexical search works without it.",
         ) from error
 
 
@@ -115,8 +115,8 @@ def dimension(connection: apsw.Connection) -> int | None:
     found = re.search(r"float\[(\d+)\]", sql)
     if found is None:
         raise StoreError(
-            "the vector table of this store is not one of ours; run `knowledge reset --force`, "
-            "then `knowledge index`."
+            "the vector table of this store is not one of ours",
+            fix="Run `knowledge reset --force`, then `knowledge index`.",
         )
     return int(found[1])
 
