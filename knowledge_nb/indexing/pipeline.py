@@ -361,6 +361,6 @@ def _report(run: _Pass, walk: Walk, completeness: Completeness, seconds: float) 
         events=tuple(events),
         skipped=dict(sorted(skipped.items(), key=lambda item: (-item[1], item[0]))),
         other_types=dict(sorted(other.items(), key=lambda item: (-item[1], item[0]))),
-        notes=(*run.tier.notes, *run.state.notes),
+        notes=tuple(run.state.notes),
         completeness=completeness,
     )

@@ -1,6 +1,8 @@
 """The vector tier of a pass: planned before anything is written, filled outside transactions.
 
-With no embedder every function does nothing, and the pass is lexical.
+With no embedder every function does nothing, and the pass is lexical. Vectors of two models are
+never stored side by side: the probe text is embedded before a pass and again after every 512
+texts, and what was made since the last probe that agreed is not kept.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ from knowledge_nb.store.sql import rows, value
 
 CHUNKS_A_REQUEST = 512
 
-CHANGED_MODEL = (
-    "WARNING: the embedder now gives another vector for the pinned probe text, so another model "
-    "seems to answer to the same name. New vectors cannot be compared with the stored ones: run "
-    "`knowledge index --reindex`."
+_ANOTHER_MODEL = (
+    "another model seems to answer to the name {model!r}: the probe text gets another vector than "
+    "the one pinned with this store's vectors, and vectors of two models cannot be compared. "
+    "{kept} Bring back the model that made the stored vectors and run `knowledge index` "
+    "again, or take the new one for all documents with `knowledge index --reindex`."
 )
 
 _SOURCES = (
@@ -66,7 +69,8 @@ class VectorTier:
     ----------
     embedder : Embedder or None
     identity : EmbedderIdentity or None
-        Live; None for a lexical pass.
+        What every vector of the pass must belong to: the pinned one, or the live one that a fresh
+        pass pins; None for a lexical pass.
     fresh : bool
         The store's vectors, if any, are to be dropped as the pass begins.
     """
@@ -74,7 +78,6 @@ class VectorTier:
     embedder: Embedder | None = None
     identity: EmbedderIdentity | None = None
     fresh: bool = False
-    notes: tuple[str, ...] = ()
     written: int = 0
     reused: int = 0
     refused: int = 0
@@ -129,14 +132,37 @@ class VectorTier:
         return {ids[number]: vector for number, vector in vectors.items()}
 
     def _ask(self, keys: Sequence[Key]) -> dict[Key, Outcome]:
-        if self.embedder is None or not keys:
+        if self.embedder is None:
             return {}
-        texts = [DocumentText(heading, body) for heading, body in keys]
-        answers = self.embedder.embed_documents(texts, tally=self.tally)
-        return {
-            key: answer if isinstance(answer, Refused | Blank) else vector_store.pack(answer)
-            for key, answer in zip(keys, answers, strict=True)
-        }
+        outcomes: dict[Key, Outcome] = {}
+        for start in range(0, len(keys), CHUNKS_A_REQUEST):
+            some = keys[start : start + CHUNKS_A_REQUEST]
+            texts = [DocumentText(heading, body) for heading, body in some]
+            answers = self.embedder.embed_documents(texts, tally=self.tally)
+            self._probe(self.embedder)
+            outcomes |= {
+                key: answer if isinstance(answer, Refused | Blank) else vector_store.pack(answer)
+                for key, answer in zip(some, answers, strict=True)
+            }
+        return outcomes
+
+    def _probe(self, embedder: Embedder) -> None:
+        """Stop the pass where the model was exchanged: nothing embedded since is written.
+
+        Raises
+        ------
+        VectorsMismatchError
+        """
+        live = embedder.identity()
+        if self.identity is None or _same(self.identity, live):
+            return
+        raise VectorsMismatchError(
+            _ANOTHER_MODEL.format(
+                model=live.model,
+                kept="It came in the middle of this pass, which stops here: documents and vectors "
+                "that were not yet written are left out.",
+            )
+        )
 
     def store(
         self,
@@ -209,7 +235,10 @@ def plan_vectors(
     Raises
     ------
     EmbeddingError
-        The embedder cannot be reached, or is another one than the pinned (names --reindex).
+        The embedder cannot be reached.
+    VectorsMismatchError
+        It is another one than the pinned, by its settings or by its vector of the probe text, or
+        it has no such vector; names --reindex where that helps.
     """
     pinned = read_manifest(connection) if connection is not None else None
     documents = 0
@@ -224,6 +253,11 @@ def plan_vectors(
             )
         return VectorTier(fresh=pinned is not None)
     live = embedder.identity()
+    if not live.answers_alike(live):
+        raise VectorsMismatchError(
+            f"the embedder {live.model!r} names no usable vector of the probe text (its identity's "
+            "probe_vector), so that another model in its place could not be noticed."
+        )
     if reindex or (pinned is None and not documents):
         return VectorTier(embedder, live, fresh=True)
     if pinned is None:
@@ -238,5 +272,12 @@ def plan_vectors(
             + "; ".join(differences)
             + ". Configure the old one, or run `knowledge index --reindex`."
         )
-    notes = () if pinned.answers_alike(live) else (CHANGED_MODEL,)
-    return VectorTier(embedder, live, notes=notes)
+    if not pinned.answers_alike(live):
+        raise VectorsMismatchError(
+            _ANOTHER_MODEL.format(model=live.model, kept="Nothing was embedded or written.")
+        )
+    return VectorTier(embedder, pinned)
+
+
+def _same(pinned: EmbedderIdentity, live: EmbedderIdentity) -> bool:
+    return not pinned.differences(live) and pinned.answers_alike(live)
