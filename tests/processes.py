@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 GENEROUS = 60.0  # seconds that no wait of a test should ever need
 
@@ -41,6 +44,39 @@ def running(script: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.communicate(timeout=GENEROUS)
+
+
+_ON_A_DISK = """
+mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"
+"""
+
+
+def run_on_disk(script: str, place: Path, *arguments: object, size: str = "24m") -> str:
+    """Run a script for which a small file system of its own is mounted at `place`, an empty folder.
+
+    It can be filled and, by `mount -o remount,ro`, made read-only; nobody else sees it. The script
+    is skipped where the kernel gives no namespace of mounts to a plain user.
+    """
+    namespace = ["unshare", "--user", "--map-root-user", "--mount"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run(
+            [*namespace, "mount", "-t", "tmpfs", "tmpfs", str(place)],
+            capture_output=True,
+            check=False,
+        ).returncode
+    ):
+        pytest.skip("no file system can be mounted here")
+    python = [sys.executable, "-c", textwrap.dedent(script), str(place), *map(str, arguments)]
+    done = subprocess.run(
+        [*namespace, "sh", "-c", _ON_A_DISK, "sh", size, str(place), *python],
+        capture_output=True,
+        text=True,
+        timeout=GENEROUS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def wait_for(condition: Callable[[], bool], what: str = "the condition") -> None:

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from knowledge_nb.audit.embedding_doctor import embedding_checks
 from knowledge_nb.audit.files import audit_files, known_documents
+from knowledge_nb.audit.stored_text import NAME as STORED_TEXT
 from knowledge_nb.audit.stored_text import check_stored_text
 from knowledge_nb.errors import (
     KnowledgeError,
     RootError,
+    StoreAccessError,
     StoreDamagedError,
     StoreFormatError,
     StoreLockedError,
@@ -26,9 +28,16 @@ from knowledge_nb.errors import (
 from knowledge_nb.indexing.walk import resolve_roots
 from knowledge_nb.records import Check
 from knowledge_nb.store.connection import Writer
-from knowledge_nb.store.diagnosis import STORE_CHECKS, check_extension, is_there
+from knowledge_nb.store.diagnosis import (
+    OPENS,
+    STORE_CHECKS,
+    UNOPENED,
+    check_extension,
+    is_there,
+    told,
+)
 from knowledge_nb.store.format import read_meta
-from knowledge_nb.store.integrity import EVERY_CHECK, check_integrity
+from knowledge_nb.store.integrity import EVERY_CHECK, RESET, check_integrity
 from knowledge_nb.store.mounts import network_mount, read_mounts
 from knowledge_nb.store.status import read_completeness
 
@@ -37,6 +46,7 @@ if TYPE_CHECKING:
 
 NOTHING = "there is no store yet"
 REFUSED = "the format check fails, so this was not looked at"
+COPY = "`knowledge backup FILE` checks the copy that it writes, and needs no lock."
 INDEX = "`knowledge index` brings the index up to date."
 
 
@@ -182,14 +192,15 @@ def check_changed(core: Core) -> Check:
     return Check(name, "pass", found.headline())
 
 
-CORE_CHECKS: tuple[Callable[[Core], Check], ...] = (
-    check_settings_paths,
-    check_watchable,
-    check_last_pass,
-    check_documents,
-    check_skipped,
-    check_changed,
+CORE_CHECKS: tuple[tuple[str, Callable[[Core], Check]], ...] = (
+    ("paths resolve", check_settings_paths),
+    ("watching", check_watchable),
+    ("last pass", check_last_pass),
+    ("documents", check_documents),
+    ("files skipped", check_skipped),
+    ("files changed since", check_changed),
 )
+"""Each with its name, which it has whatever becomes of it."""
 
 
 def examine(core: Core, *, integrity: bool = False, wait: float = 0.0) -> DoctorReport:
@@ -204,12 +215,11 @@ def examine(core: Core, *, integrity: bool = False, wait: float = 0.0) -> Doctor
     wait : float
         Seconds to wait for that lock.
     """
-    checks = [_run(partial(each, core.files), each.__name__) for each in STORE_CHECKS]
+    checks = [_run(name, partial(each, core.files)) for name, each in STORE_CHECKS]
     configured = core.settings.embeddings is not None
-    checks.append(
-        _run(partial(check_extension, core.files, wanted=configured), "check_vector_extension")
-    )
-    checks += [_run(partial(each, core), each.__name__) for each in CORE_CHECKS]
+    extension = partial(check_extension, core.files, wanted=configured)
+    checks.append(_run("vector extension", extension))
+    checks += [_run(name, partial(each, core)) for name, each in CORE_CHECKS]
     checks += embedding_checks(core)
     if integrity:
         checks += examine_integrity(core, wait=wait)
@@ -220,19 +230,29 @@ def examine(core: Core, *, integrity: bool = False, wait: float = 0.0) -> Doctor
         tier = core.tier()
     except KnowledgeError:
         tier = "tier: unknown, the store cannot be read"
-    return DoctorReport(tuple(checks), tier)
+    return DoctorReport(_once(checks), tier)
 
 
-def _run(check: Callable[[], Check], function: str) -> Check:
-    name = function.removeprefix("check_").replace("_", " ")
+def _run(name: str, check: Callable[[], Check]) -> Check:
     try:
         return check()
     except StoreFormatError:
         return Check(name, "not run", REFUSED)
     except StoreDamagedError as error:
-        return Check(name, "fail", str(error), "`knowledge doctor --integrity`")
+        return Check(name, "fail", error.said, "`knowledge doctor --integrity`")
     except KnowledgeError as error:
-        return Check(name, "not run", str(error))
+        return Check(name, "not run", *told(error))
+
+
+def _once(checks: list[Check]) -> tuple[Check, ...]:
+    """Why the store cannot be opened is said by the check of that name, and not by all others."""
+    cause = [each.message for each in checks if each.check == OPENS and each.state == "fail"]
+    return tuple(
+        replace(each, message=UNOPENED, fix="")
+        if each.state == "not run" and each.message in cause
+        else each
+        for each in checks
+    )
 
 
 def examine_integrity(core: Core, *, wait: float = 0.0) -> tuple[Check, ...]:
@@ -241,7 +261,8 @@ def examine_integrity(core: Core, *, wait: float = 0.0) -> tuple[Check, ...]:
     Returns
     -------
     tuple of Check
-        All "not run" where there is no store or another writer holds the lock.
+        All "not run" where there is no store, another writer holds the lock, or the store cannot
+        be written; the first then has the fix. Damage seen while opening is a failure of "pages".
     """
     if not is_there(core.files):
         return _not_run(NOTHING)
@@ -249,13 +270,23 @@ def examine_integrity(core: Core, *, wait: float = 0.0) -> tuple[Check, ...]:
         with Writer.open(core.files, wait=wait, gate=False) as writer:
             found = check_integrity(writer)
     except StoreLockedError as error:
-        return _not_run(f"it needs the write lock: {error}")
+        return _not_run(f"it needs the write lock: {error.said}", error.fix)
+    except StoreDamagedError as error:
+        pages = Check("pages", "fail", error.said, RESET)
+        return (pages, *_not_run("damage in the pages was in the way")[1:])
+    except StoreFormatError as error:
+        pages = Check("pages", "fail", error.said, error.fix)
+        return (pages, *_not_run(REFUSED)[1:])
+    except StoreAccessError as error:
+        return _not_run(error.said, f"{error.fix} {COPY}".strip())
     except KnowledgeError as error:
-        fix = "`knowledge reset --force`, then `knowledge index`."
-        return (Check("integrity", "fail", str(error), fix),)
-    return (*found, _run(partial(check_stored_text, core), "check_stored_text_equals_file"))
+        return _not_run(*told(error))
+    return (*found, _run(STORED_TEXT, partial(check_stored_text, core)))
 
 
-def _not_run(why: str) -> tuple[Check, ...]:
-    names: Iterable[str] = (each.__name__.removeprefix("check_") for each in EVERY_CHECK)
-    return tuple(Check(f"integrity: {name}", "not run", why) for name in names)
+def _not_run(why: str, fix: str = "") -> tuple[Check, ...]:
+    first, *others = (*(name for name, _ in EVERY_CHECK), STORED_TEXT)
+    return (
+        Check(first, "not run", why, fix),
+        *(Check(name, "not run", why) for name in others),
+    )

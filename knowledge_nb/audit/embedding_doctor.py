@@ -13,7 +13,7 @@ from knowledge_nb.embedding.checks import (
 from knowledge_nb.errors import EmbeddingError, KnowledgeError
 from knowledge_nb.records import Check
 from knowledge_nb.store import vectors
-from knowledge_nb.store.diagnosis import is_there
+from knowledge_nb.store.diagnosis import is_there, told
 from knowledge_nb.store.sql import rows, value
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def embedding_checks(core: Core) -> list[Check]:
         embedder = core.matching_embedder()
         pinned = core.manifest()
     except KnowledgeError as error:
-        return _not_run(str(error))
+        return _not_run(told(error)[0])
     if embedder is None:
         if pinned is None:
             return _not_run("no embeddings are configured; lexical search needs none")

@@ -388,7 +388,7 @@ class Writer:
             False rolls it back at the end: FTS5's integrity check is a write that writes nothing.
         """
         connection = self.connection
-        with translated(str(self.files.database), _ROLLED_BACK):
+        with translated(str(self.files.database), _ROLLED_BACK if keep else ""):
             with _transaction(connection, "BEGIN IMMEDIATE", "COMMIT" if keep else "ROLLBACK"):
                 yield connection
             self._bound_log()

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import apsw
 
-from knowledge_nb.errors import KnowledgeError, StoreAccessError, StoreLockedError
+from knowledge_nb.errors import KnowledgeError, StoreAccessError, StoreError, StoreLockedError
 from knowledge_nb.records import Check
 from knowledge_nb.store import erase, vectors
 from knowledge_nb.store.connection import Connection, Reader
 from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import FORMAT_VERSION, check_format, read_meta
 from knowledge_nb.store.lock import WriteLock
-from knowledge_nb.store.mounts import network_mount, read_mounts
+from knowledge_nb.store.mounts import mounted_read_only, network_mount, read_mounts
 from knowledge_nb.store.sql import value
 from knowledge_nb.store.translate import translated
 from knowledge_nb.text import UNICODE_VERSION, has_unspaced
@@ -28,6 +28,9 @@ from knowledge_nb.text import UNICODE_VERSION, has_unspaced
 LARGE_LOG = 64 * 1024 * 1024  # four times what a writer lets it grow to
 LITTLE_SPACE = 64 * 1024 * 1024
 NOTHING = "there is no store yet"
+OPENS = "store opens"
+UNOPENED = "the store cannot be opened, so this was not looked at"
+FROZEN = "the file system is mounted read-only: nothing is written here"
 REINDEX = "Run `knowledge index --reindex`."
 
 # The indexed form is stored only where it differs, and text of these scripts always differs.
@@ -49,6 +52,11 @@ def past_the_gate(files: StoreFiles) -> Iterator[Connection]:
         reader.close()
 
 
+def told(error: KnowledgeError) -> tuple[str, str]:
+    """What happened, and what to do: the two parts of a message."""
+    return (error.said, error.fix) if isinstance(error, StoreError) else (str(error), "")
+
+
 def is_there(files: StoreFiles) -> bool:
     """Whether a database with anything in it lies there; damage counts as something."""
     try:
@@ -63,6 +71,21 @@ def check_present(files: StoreFiles) -> Check:
         return Check("store present", "pass", str(files.database))
     fix = "`knowledge index PATH` makes one; --store names another directory."
     return Check("store present", "fail", f"there is no index in {files.directory}", fix)
+
+
+def check_opens(files: StoreFiles) -> Check:
+    """SQLite can open the file and read in it; what it finds there is for other checks to say."""
+    name = OPENS
+    if not files.exists():
+        return Check(name, "not run", NOTHING)
+    try:
+        with past_the_gate(files):
+            return Check(name, "pass", "for reading")
+    except (StoreAccessError, StoreLockedError) as error:
+        said, fix = told(error)
+        return Check(name, "fail", said, fix or f"Look at what lies in {files.directory}.")
+    except KnowledgeError:
+        return Check(name, "pass", "for reading; what is wrong in it the other checks say")
 
 
 def check_private(files: StoreFiles) -> Check:
@@ -114,6 +137,8 @@ def check_space(files: StoreFiles) -> Check:
         place = place.parent
     if not hasattr(os, "statvfs"):
         return Check(name, "not run", "this system does not tell the free space this way")
+    if mounted_read_only(place):
+        return Check(name, "not run", FROZEN)
     found = os.statvfs(place)
     free = found.f_bavail * found.f_frsize
     size = os.lstat(files.database).st_size if files.exists() else 0
@@ -149,6 +174,8 @@ def check_log_mode(files: StoreFiles) -> Check:
     if not is_there(files):
         return Check("write-ahead log", "not run", NOTHING)
     with past_the_gate(files) as connection:
+        if connection.frozen is not None:
+            return Check("write-ahead log", "not run", FROZEN)
         mode = value(connection, "PRAGMA journal_mode")
     if mode == "wal":
         return Check("write-ahead log", "pass", "on")
@@ -178,10 +205,11 @@ def check_gate(files: StoreFiles) -> Check:
     try:
         with past_the_gate(files) as connection:
             check_format(connection, str(files.database))
-    except KnowledgeError as error:
-        said = str(error)
-        cut = said.rfind(". ", 0, -1)
-        return Check("format", "fail", said[: cut + 1], said[cut + 2 :])
+    except (StoreAccessError, StoreLockedError):
+        raise  # it was not looked at
+    except StoreError as error:
+        said, fix = told(error)
+        return Check("format", "fail", said, fix or "`knowledge doctor --integrity`")
     return Check("format", "pass", f"format {FORMAT_VERSION}, all tables as they should be")
 
 
@@ -189,13 +217,16 @@ def check_lock(files: StoreFiles) -> Check:
     """Whether a writer is at work; that is no fault."""
     if not files.lock.exists():
         return Check("write lock", "pass", "free")
+    if mounted_read_only(files.directory):
+        return Check("write lock", "not run", FROZEN)
     lock = WriteLock(files)
     try:
         lock.acquire()
     except StoreLockedError as error:
-        return Check("write lock", "pass", str(error).split(". ", maxsplit=1)[0])
+        return Check("write lock", "pass", error.said)
     except StoreAccessError as error:
-        return Check("write lock", "fail", str(error), f"Make {files.directory} yours to write.")
+        said, fix = told(error)
+        return Check("write lock", "fail", said, fix or f"Make {files.directory} yours to write.")
     lock.release()
     return Check("write lock", "pass", "free")
 
@@ -209,8 +240,13 @@ def check_erased(files: StoreFiles) -> Check:
         since = erase.pending_since(connection)
     if not since:
         return Check(name, "pass", "nothing is waiting to be erased")
-    said = f"text removed {since} is still in the files, because a reader was at work"
-    return Check(name, "fail", said, "End long readers, then run `knowledge index`.")
+    size = os.lstat(files.database).st_size
+    said = (
+        f"text removed {since} may still be in the files: a reader was at work, there was no room "
+        "for a copy of the database, or the command was cut off"
+    )
+    fix = f"End long readers, see that {size / 1e6:,.1f} MB are free, then run `knowledge index`."
+    return Check(name, "fail", said, fix)
 
 
 def check_unicode(files: StoreFiles) -> Check:
@@ -268,17 +304,19 @@ def check_extension(files: StoreFiles, *, wanted: bool) -> Check:
         scratch.close()
 
 
-STORE_CHECKS: tuple[Callable[[StoreFiles], Check], ...] = (
-    check_present,
-    check_private,
-    check_file_system,
-    check_space,
-    check_sqlite,
-    check_gate,
-    check_log_mode,
-    check_log_size,
-    check_lock,
-    check_erased,
-    check_unicode,
-    check_scripts,
+STORE_CHECKS: tuple[tuple[str, Callable[[StoreFiles], Check]], ...] = (
+    ("store present", check_present),
+    (OPENS, check_opens),
+    ("store private", check_private),
+    ("local file system", check_file_system),
+    ("disk space", check_space),
+    ("SQLite", check_sqlite),
+    ("format", check_gate),
+    ("write-ahead log", check_log_mode),
+    ("log size", check_log_size),
+    ("write lock", check_lock),
+    ("removed text erased", check_erased),
+    ("Unicode", check_unicode),
+    ("scripts without spaces", check_scripts),
 )
+"""Each with its name, which it has also where it fails or cannot be run."""

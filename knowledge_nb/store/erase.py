@@ -85,12 +85,12 @@ def finish(writer: Writer, *, pages: int = PAGES_A_STEP) -> str:
         for table in FTS_TABLES:
             _merge(writer, table, pages)
         _rewrite(writer)
+        if not writer.checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE):
+            return IN_LOG
+        with writer.maintenance() as connection:
+            write_meta(connection, **{PENDING: None})
     except (StoreAccessError, StoreLockedError) as error:
-        return f"removed text is not erased yet ({error}){LATER}"
-    if not writer.checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE):
-        return IN_LOG
-    with writer.maintenance() as connection:
-        write_meta(connection, **{PENDING: None})
+        return f"removed text is not erased yet ({error.said}){LATER}"
     return ""
 
 

@@ -28,6 +28,7 @@ NAMED = 3  # rows that a message names
 RESET = "The content itself is damaged: `knowledge reset --force`, then `knowledge index`."
 REBUILD = "`knowledge rebuild` makes both text indexes anew from the stored chunks."
 REINDEX = "`knowledge index --reindex` reads every file again."
+DISK = "See what the system's log says of the disk; restore a backup on a sound one."
 CHUNKS_A_ROUND = 2_000
 
 _SQLITE = "PRAGMA integrity_check(20)"
@@ -247,33 +248,38 @@ def check_vectors(connection: apsw.Connection) -> Check:
     return _verdict("vectors", problems, "one to each embedded chunk", REINDEX)
 
 
-CONTENT_CHECKS: tuple[Callable[[apsw.Connection], Check], ...] = (
-    check_content,
-    check_references,
-    check_chunks,
-    check_texts,
+Named = tuple[str, Callable[[apsw.Connection], Check]]
+"""A check with its name, which it has whatever becomes of it."""
+
+CONTENT_CHECKS: tuple[Named, ...] = (
+    ("content", check_content),
+    ("references", check_references),
+    ("chunks", check_chunks),
+    ("stored text", check_texts),
 )
 """What must hold before a rebuild: an index rebuilt over damaged content would look sound."""
 
-INDEX_CHECKS: tuple[Callable[[apsw.Connection], Check], ...] = (
-    check_porter,
-    check_exact,
-    check_rows,
-    check_tokens,
-    check_vectors,
+INDEX_CHECKS: tuple[Named, ...] = (
+    ("index chunks_fts", check_porter),
+    ("index chunks_fts_exact", check_exact),
+    ("index rows", check_rows),
+    ("tokens", check_tokens),
+    ("vectors", check_vectors),
 )
 
-EVERY_CHECK = (check_pages, *CONTENT_CHECKS[1:], *INDEX_CHECKS)
+EVERY_CHECK: tuple[Named, ...] = (("pages", check_pages), *CONTENT_CHECKS[1:], *INDEX_CHECKS)
 
 
-def _run(check: Callable[[apsw.Connection], Check], connection: apsw.Connection) -> Check:
-    name = check.__name__.removeprefix("check_")
+def _run(named: Named, connection: apsw.Connection) -> Check:
+    name, check = named
     try:
         return check(connection)
     except apsw.CorruptError as error:
         return Check(name, "fail", f"damaged: {error}", RESET)
     except (apsw.SQLError, apsw.NotADBError) as error:
         return Check(name, "fail", f"cannot be read: {error}", RESET)
+    except apsw.IOError as error:
+        return Check(name, "fail", f"cannot be read: {error}", DISK)
 
 
 def check_integrity(writer: Writer) -> tuple[Check, ...]:
@@ -290,7 +296,7 @@ def check_integrity(writer: Writer) -> tuple[Check, ...]:
         In the order of `EVERY_CHECK`.
     """
     with writer.maintenance(keep=False) as connection:
-        return tuple(_run(check, connection) for check in EVERY_CHECK)
+        return tuple(_each(EVERY_CHECK, connection))
 
 
 def rebuild(writer: Writer) -> tuple[Check, ...]:
@@ -325,7 +331,5 @@ def rebuild(writer: Writer) -> tuple[Check, ...]:
     return after
 
 
-def _each(
-    checks: tuple[Callable[[apsw.Connection], Check], ...], connection: apsw.Connection
-) -> Iterator[Check]:
-    return (_run(check, connection) for check in checks)
+def _each(checks: Sequence[Named], connection: apsw.Connection) -> Iterator[Check]:
+    return (_run(named, connection) for named in checks)

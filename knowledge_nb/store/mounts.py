@@ -84,29 +84,42 @@ def mounted_read_only(path: Path) -> bool:
 
 
 def is_frozen(path: Path) -> bool:
-    """Whether nobody can write below a path: a local file system that is read-only as a whole.
-
-    Not so a read-only view of a file system that is written elsewhere (a bind mount into a
-    container), nor a network file system. False also where nobody can tell.
-
-    References
-    ----------
-    https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html: the sixth field has the options
-    of the mount, the last one those of the file system.
-    """
+    """Whether nobody can write below a path; False also where nobody can tell."""
     if not mounted_read_only(path):
         return False
     try:
         text = Path(MOUNTINFO).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return False
+    return frozen_by(os.path.realpath(path), text)
+
+
+def frozen_by(path: str | os.PathLike[str], mountinfo: str) -> bool:
+    """Whether a path lies on a local file system that is read-only as a whole.
+
+    Not so a read-only view of a file system that is written elsewhere (a bind mount into a
+    container), nor a network file system.
+
+    Parameters
+    ----------
+    path : path
+        Absolute.
+    mountinfo : str
+        The text of /proc/self/mountinfo.
+
+    References
+    ----------
+    https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html: the sixth field has the options
+    of the mount, the last one those of the file system.
+    """
     lines = []
-    for line in text.splitlines():
+    for line in mountinfo.splitlines():
         mount, _, system = line.partition(" - ")
-        kind, _, rest = system.partition(" ")
-        # As a line of /proc/mounts, with the options of the file system.
-        lines.append(f"- {mount.split(' ')[4]} {kind} {rest.rpartition(' ')[2]}")
-    found = mount_of(os.path.realpath(path), "\n".join(lines))
+        fields, (kind, _, rest) = mount.split(" "), system.partition(" ")
+        if len(fields) > 5:
+            # As a line of /proc/mounts, with the options of the file system.
+            lines.append(f"- {fields[4]} {kind} {rest.rpartition(' ')[2]}")
+    found = mount_of(path, "\n".join(lines))
     if found is None or found.kind in SHARED or found.kind.startswith("fuse"):
         return False
     return "ro" in found.options.split(",")

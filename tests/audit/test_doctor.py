@@ -16,7 +16,7 @@ from knowledge_nb.records import Check
 from tests import processes
 from tests.embedding.server import EmbeddingServer, hash_embedding
 from tests.store.conftest import Place, filled, place  # noqa: F401 - fixtures
-from tests.store.test_gate import EVERY_DAMAGE, Damage
+from tests.store.test_gate import EVERY_DAMAGE, Damage, foreign, no_database, random_pages
 
 EMBEDDING = (
     "embeddings reachable",
@@ -92,6 +92,21 @@ def test_the_doctor_opens_whatever_is_there(filled: Place, damage: Damage) -> No
     assert all(found[name].fix for name in failed)
     filled.core.close()
     assert filled.core.files.database.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "reset"), [(random_pages, True), (foreign, False), (no_database, False)]
+)
+def test_reset_is_the_fix_of_damage_that_was_seen(
+    filled: Place,  # noqa: F811
+    damage: Damage,
+    reset: bool,
+) -> None:
+    """Garbage in the pages is damage; a file that is not ours is to be moved away, not emptied."""
+    filled.core.close()
+    damage(filled)
+    pages = checks(filled.core, integrity=True)["pages"]
+    assert ("reset --force" in pages.fix) == reset, pages
 
 
 def test_open_modes_fail(filled: Place) -> None:  # noqa: F811
@@ -178,8 +193,8 @@ def test_a_writer_at_work_is_no_fault_but_stops_the_integrity_check(
         found = checks(filled.core, integrity=True)
         assert found["write lock"].state == "pass"
         assert f"process {holder.pid}" in found["write lock"].message
-        assert found["integrity: tokens"].state == "not run"
-        assert "write lock" in found["integrity: tokens"].message
+        assert found["tokens"].state == "not run"
+        assert "write lock" in found["tokens"].message
         assert states(found, "fail") == set()
 
 
