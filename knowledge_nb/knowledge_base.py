@@ -457,7 +457,10 @@ class KnowledgeBase(AuditVerbs, EvaluationVerbs):
         return doctor_frame(DoctorReport(self.core.rebuild(), self.core.tier()))
 
     def backup(self, path: str | os.PathLike[str], overwrite: bool = False) -> BackupReport:
-        """Write one committed state to a file of its own, mode 0600, checked by opening it.
+        """Write one committed state to a file of its own, mode 0600, and check what is in it.
+
+        Where that is not sound but its pages are, as where the index has drifted from the text,
+        the file is kept, `report.failed` holds the faults, and an `UnsoundBackupWarning` says it.
 
         A copy made with `cp` or shutil is no backup: it misses the write-ahead log, and made in
         this process it drops the locks of the database.
@@ -466,8 +469,15 @@ class KnowledgeBase(AuditVerbs, EvaluationVerbs):
         ------
         StoreAccessError
             The file exists and `overwrite` is not given, or it cannot be written.
+        StoreDamagedError
+            The pages of the copy are damaged; no file was made.
         """
-        return self.core.backup(path, overwrite=overwrite)
+        report = self.core.backup(path, overwrite=overwrite)
+        if report.failed:
+            from knowledge_nb.store.backup import UnsoundBackupWarning
+
+            warnings.warn(report.faults(), UnsoundBackupWarning, stacklevel=2)
+        return report
 
     def reset(self, force: bool = False) -> str:
         """Empty the store; without `force` it refuses and names what it would delete."""

@@ -44,7 +44,7 @@ Exit statuses:
     0  an answer was given; a complete answer may well be empty
     {NEGATIVE}  the answer is no: `match --exit-code` found no document, or `index`
        finished while documents are stale or without a vector, `doctor` found a
-       fault, or `run` degraded,
+       fault, `backup` copied a store that is not sound, or `run` degraded,
        `audit` or `saved --exit-code` found a difference, `coverage --exit-code`
        a term without a document, `verify-export` that the answer is not the same
     {REFUSED}  the request was refused: options, query, settings, a name that the

@@ -14,7 +14,7 @@ from knowledge_nb.cli.group import NEGATIVE, App, Interrupted, pass_app
 from knowledge_nb.cli.options import json_option
 from knowledge_nb.cli.output import clean_line, say, size, title, warn, write_json
 from knowledge_nb.cli.verbs_index import wait_option
-from knowledge_nb.records import Check, IndexReport
+from knowledge_nb.records import Check, IndexReport, counted
 
 if TYPE_CHECKING:
     from knowledge_nb.indexing.watch import Watcher
@@ -89,7 +89,9 @@ def rebuild(app: App, wait: float, as_json: bool) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
 @pass_app
 def backup(app: App, file: str, overwrite: bool) -> None:
-    """Write one committed state of the store to FILE, private, and check it by opening it.
+    """Write one committed state of the store to FILE, private, and check it as `doctor` would.
+
+    A copy whose index does not match its text is kept, told, and the exit status is 1.
 
     Copying knowledge.db is no backup: a copy misses what is still in the write-ahead log.
     """
@@ -97,9 +99,13 @@ def backup(app: App, file: str, overwrite: bool) -> None:
         say(core.tier())
         report = core.backup(file, overwrite=overwrite)
     say(
-        f"{clean_line(report.path)}: {report.documents:,} documents in {report.chunks:,} chunks, "
-        f"{size(report.bytes)}; checked."
+        f"{clean_line(report.path)}: {counted(report.documents, 'document')} in "
+        f"{counted(report.chunks, 'chunk')}, {size(report.bytes)}; "
+        f"{'checked, and NOT SOUND' if report.failed else 'checked'}."
     )
+    if report.failed:
+        warn(f"knowledge: {clean_line(report.faults())}")
+        click.get_current_context().exit(NEGATIVE)
 
 
 @click.command()

@@ -18,27 +18,54 @@ from pathlib import Path
 import apsw
 
 from knowledge_nb.errors import StoreAccessError, StoreDamagedError
+from knowledge_nb.records import Check
 from knowledge_nb.store import vectors
 from knowledge_nb.store.connection import Connection, Reader
 from knowledge_nb.store.files import StoreFiles
 from knowledge_nb.store.format import check_format
+from knowledge_nb.store.integrity import check_copy
 from knowledge_nb.store.sql import rows, value
 from knowledge_nb.store.translate import translated
 
 PAGES_A_STEP = 2_000  # between steps Ctrl-C is heard
 
 _COUNTS = "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks)"
-_SOUND = "PRAGMA integrity_check(1)"
 
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """What a backup holds: one file, which a store directory takes as its knowledge.db."""
+    """What a backup holds: one file, which a store directory takes as its knowledge.db.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+        What was looked at in the copy itself; see `store.integrity.EVERY_CHECK`.
+    """
 
     path: str
     bytes: int
     documents: int
     chunks: int
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that found a fault."""
+        return tuple(each for each in self.checks if each.state == "fail")
+
+    def faults(self) -> str:
+        """What is wrong in the backup, and so in the store, and what to do; "" for nothing."""
+        if not self.failed:
+            return ""
+        found = "; ".join(f"{each.check}: {each.message}" for each in self.failed)
+        return (
+            f"WARNING: {self.path} was written, and what is in it is NOT SOUND, as in the store: "
+            f"{found}. {self.failed[0].fix} Then make another backup."
+        )
+
+
+class UnsoundBackupWarning(UserWarning):
+    """A backup was written of a store that is not sound: its pages are, what they hold is not."""
 
 
 def back_up(reader: Reader, target: str | os.PathLike[str], *, overwrite: bool) -> BackupReport:
@@ -58,7 +85,9 @@ def back_up(reader: Reader, target: str | os.PathLike[str], *, overwrite: bool) 
     StoreAccessError
         The target exists, is no regular file, is the store itself, or cannot be written.
     StoreDamagedError
-        The copy did not stand its checks; nothing was put in the target's place.
+        The pages of the copy are damaged, or rows are missing; nothing was put in the target's
+        place. Any other fault is in the report, and the copy is kept: an index that has drifted
+        from the text can be made anew from it, and nobody has a better copy.
     """
     final = Path(os.path.abspath(target))
     _refuse(final, reader.files, overwrite=overwrite)
@@ -69,13 +98,13 @@ def back_up(reader: Reader, target: str | os.PathLike[str], *, overwrite: bool) 
     except OSError as error:
         raise StoreAccessError(f"cannot write in {final.parent}: {error.strerror}") from error
     try:
-        with translated(str(final)):
-            counts = _copy(reader, partial)
+        with translated(str(final), "nothing was put in its place"):
+            documents, chunks, checks = _copy(reader, partial)
         _put(partial, final, overwrite=overwrite)
     finally:
         for left in (partial, *_sidecars(partial)):
             left.unlink(missing_ok=True)
-    return BackupReport(str(final), os.lstat(final).st_size, *counts)
+    return BackupReport(str(final), os.lstat(final).st_size, documents, chunks, checks)
 
 
 def _sidecars(file: Path) -> tuple[Path, ...]:
@@ -101,7 +130,7 @@ def _refuse(final: Path, store: StoreFiles, *, overwrite: bool) -> None:
         raise StoreAccessError(f"{final} exists; give --overwrite (overwrite=True) to replace it")
 
 
-def _copy(reader: Reader, partial: Path) -> tuple[int, int]:
+def _copy(reader: Reader, partial: Path) -> tuple[int, int, tuple[Check, ...]]:
     copy = Connection(str(partial), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         with reader.snapshot() as source:
@@ -113,15 +142,15 @@ def _copy(reader: Reader, partial: Path) -> tuple[int, int]:
         value(copy, "PRAGMA journal_mode = DELETE")
         vectors.load_where_used(copy)
         check_format(copy, str(partial))
-        found = rows(copy, _COUNTS)[0]
-        if found != wanted or value(copy, _SOUND) != "ok":
+        checks = check_copy(copy)
+        if rows(copy, _COUNTS)[0] != wanted or checks[0].state != "pass":
             raise StoreDamagedError(
-                "the backup did not stand its checks and was not kept. "
-                "Run `knowledge doctor --integrity`."
+                "the backup did not stand its checks and was not kept",
+                fix="Run `knowledge doctor --integrity`.",
             )
     finally:
         copy.close()
-    return wanted[0], wanted[1]
+    return wanted[0], wanted[1], checks
 
 
 def _put(partial: Path, final: Path, *, overwrite: bool) -> None:

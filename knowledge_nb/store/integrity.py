@@ -299,6 +299,22 @@ def check_integrity(writer: Writer) -> tuple[Check, ...]:
         return tuple(_each(EVERY_CHECK, connection))
 
 
+def check_copy(connection: apsw.Connection) -> tuple[Check, ...]:
+    """The same on a file that is nobody else's, as a backup is before it gets its name.
+
+    Parameters
+    ----------
+    connection : apsw.Connection
+        Writable, with no transaction open.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        return tuple(_each(EVERY_CHECK, connection))
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def rebuild(writer: Writer) -> tuple[Check, ...]:
     """Make both FTS5 tables anew from the chunks, in one transaction; nothing is embedded again.
 

@@ -93,6 +93,21 @@ def test_backup_makes_a_file_once(folder: Path) -> None:
     assert run_knowledge("backup", "copy.db", "--overwrite", cwd=folder).status == 0
 
 
+def test_backup_of_a_drifted_store(folder: Path) -> None:
+    """Status 1, the fault and its fix on stderr; the file is there, since its text is sound."""
+    damage(
+        folder,
+        "INSERT INTO chunks_fts (chunks_fts, rowid, heading, body)"
+        " SELECT 'delete', id, heading, body FROM chunks_indexed",
+    )
+    done = run_knowledge("backup", "copy.db", cwd=folder)
+    assert done.status == 1
+    assert "NOT SOUND" in done.out
+    assert "index chunks_fts: the index does not match the stored text" in done.err
+    assert "`knowledge rebuild`" in done.err
+    assert (folder / "copy.db").exists()
+
+
 def test_removed_text_is_gone_from_the_files(folder: Path) -> None:
     """After `rm` a search of the store's bytes finds nothing."""
     store = folder / "knowledge"

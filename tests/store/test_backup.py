@@ -9,11 +9,14 @@ from pathlib import Path
 import apsw
 import pytest
 
+import knowledge_nb as knb
 from knowledge_nb.core import Core
 from knowledge_nb.errors import StoreAccessError
-from knowledge_nb.store.backup import back_up
+from knowledge_nb.store.backup import UnsoundBackupWarning, back_up
 from knowledge_nb.store.connection import Writer
+from knowledge_nb.store.integrity import EVERY_CHECK
 from tests.store.conftest import Place
+from tests.store.test_integrity import DELETE_POSTINGS
 
 
 def test_a_backup_is_a_whole_store(filled: Place, tmp_path: Path) -> None:
@@ -112,6 +115,41 @@ def test_a_damaged_store_makes_no_backup(filled: Place, tmp_path: Path) -> None:
     with pytest.raises(Exception, match=r"damaged|did not stand"):
         back_up(filled.core.reader, tmp_path / "copy.db", overwrite=False)
     assert [p.name for p in tmp_path.iterdir() if "copy" in p.name] == []
+
+
+def test_a_drifted_index_is_told_and_its_text_is_kept(filled: Place, tmp_path: Path) -> None:
+    """Pages that are whole can hold an index of another text: the file is written, the table that
+    is wrong is named, and a rebuild of the restored store repairs it.
+    """
+    filled.damage(DELETE_POSTINGS.format("chunks_fts"))
+    restored = tmp_path / "restored"
+    restored.mkdir()
+    report = back_up(filled.core.reader, restored / "knowledge.db", overwrite=False)
+    assert "index chunks_fts" in [each.check for each in report.failed]
+    assert "NOT SOUND" in report.faults()
+    assert "knowledge rebuild" in report.faults()
+    assert [path.name for path in restored.iterdir()] == ["knowledge.db"]
+    core = Core(restored)
+    assert {each.state for each in core.rebuild()} <= {"pass", "not run"}
+    assert core.enumerate("zarquon").matched == 1
+    core.close()
+
+
+def test_a_sound_backup_says_what_was_looked_at(filled: Place, tmp_path: Path) -> None:
+    """Every check of integrity has run on the copy, and nothing of that is left in it."""
+    report = back_up(filled.core.reader, tmp_path / "copy.db", overwrite=False)
+    assert [each.check for each in report.checks] == [name for name, _ in EVERY_CHECK]
+    assert (report.failed, report.faults()) == ((), "")
+
+
+def test_the_facade_warns_of_an_unsound_backup(filled: Place, tmp_path: Path) -> None:
+    """A program that does not look at the report is told all the same."""
+    filled.damage(DELETE_POSTINGS.format("chunks_fts_exact"))
+    with (
+        knb.open(filled.core.files.directory) as kb,
+        pytest.warns(UnsoundBackupWarning, match="index chunks_fts_exact"),
+    ):
+        assert kb.backup(tmp_path / "copy.db").failed
 
 
 def test_a_backup_takes_no_write_lock(filled: Place, tmp_path: Path) -> None:
