@@ -33,6 +33,7 @@ from knowledge_nb.store.diagnosis import (
     STORE_CHECKS,
     UNOPENED,
     check_extension,
+    check_opens,
     is_there,
     told,
 )
@@ -242,6 +243,8 @@ def _run(name: str, check: Callable[[], Check]) -> Check:
         return Check(name, "fail", error.said, "`knowledge doctor --integrity`")
     except KnowledgeError as error:
         return Check(name, "not run", *told(error))
+    except OSError as error:
+        return Check(name, "not run", str(error))
 
 
 def _once(checks: list[Check]) -> tuple[Check, ...]:
@@ -278,7 +281,8 @@ def examine_integrity(core: Core, *, wait: float = 0.0) -> tuple[Check, ...]:
         pages = Check("pages", "fail", error.said, error.fix)
         return (pages, *_not_run(REFUSED)[1:])
     except StoreAccessError as error:
-        return _not_run(error.said, f"{error.fix} {COPY}".strip())
+        copy = COPY if check_opens(core.files).state == "pass" else ""
+        return _not_run(error.said, f"{error.fix} {copy}".strip())
     except KnowledgeError as error:
         return _not_run(*told(error))
     return (*found, _run(STORED_TEXT, partial(check_stored_text, core)))

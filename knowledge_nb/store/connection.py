@@ -33,11 +33,13 @@ MAX_IDLE_SECONDS = 30.0
 
 # What became of what was being written, where there was no room for it.
 _UNDONE = (
-    "the last transaction was rolled back; what earlier ones of the same pass wrote stays, and the "
-    "pass did not finish"
+    "the last transaction was rolled back, and what earlier ones of the same pass wrote stays; a "
+    "pass that stops here is not finished"
 )
 _ROLLED_BACK = "what was being written was rolled back"
-_COMMITTED = "what was written is committed and stays in the log beside it"
+_COMMITTED = (
+    "what was written before is committed and stays; a pass that stops here is not finished"
+)
 
 # Connections inherited through fork() are neither used nor closed: closing one here could take
 # the parent's log for nobody's and unlink it. They stay referenced, so no finaliser closes them.

@@ -67,6 +67,7 @@ def is_there(files: StoreFiles) -> bool:
 
 def check_present(files: StoreFiles) -> Check:
     """A store lies where it was looked for."""
+    files.exists()  # raises where nobody can tell
     if is_there(files):
         return Check("store present", "pass", str(files.database))
     fix = "`knowledge index PATH` makes one; --store names another directory."
@@ -76,9 +77,9 @@ def check_present(files: StoreFiles) -> Check:
 def check_opens(files: StoreFiles) -> Check:
     """SQLite can open the file and read in it; what it finds there is for other checks to say."""
     name = OPENS
-    if not files.exists():
-        return Check(name, "not run", NOTHING)
     try:
+        if not files.exists():
+            return Check(name, "not run", NOTHING)
         with past_the_gate(files):
             return Check(name, "pass", "for reading")
     except (StoreAccessError, StoreLockedError) as error:
@@ -133,7 +134,7 @@ def check_space(files: StoreFiles) -> Check:
     """There is room to index, and to write the database anew as removing text does."""
     name = "disk space"
     place = files.directory
-    while not place.exists() and place != place.parent:
+    while not os.path.exists(place) and place != place.parent:
         place = place.parent
     if not hasattr(os, "statvfs"):
         return Check(name, "not run", "this system does not tell the free space this way")
@@ -215,7 +216,9 @@ def check_gate(files: StoreFiles) -> Check:
 
 def check_lock(files: StoreFiles) -> Check:
     """Whether a writer is at work; that is no fault."""
-    if not files.lock.exists():
+    try:
+        os.lstat(files.lock)
+    except (FileNotFoundError, NotADirectoryError):
         return Check("write lock", "pass", "free")
     if mounted_read_only(files.directory):
         return Check("write lock", "not run", FROZEN)

@@ -59,8 +59,23 @@ class StoreFiles:
         return self.directory / "knowledge.lock.holder"
 
     def exists(self) -> bool:
-        """Whether a database lies there (a symlink counts: it is refused later, not overlooked)."""
-        return os.path.lexists(self.database)
+        """Whether a database lies there (a symlink counts: it is refused later, not overlooked).
+
+        Raises
+        ------
+        StoreAccessError
+            The directory may not be looked into: that is no absence.
+        """
+        try:
+            os.lstat(self.database)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise StoreAccessError(
+                f"cannot look at {self.database}: {error.strerror}",
+                fix=fix_of(error, self.directory),
+            ) from error
+        return True
 
     def is_ours(self, path: str | os.PathLike[str]) -> bool:
         """Whether a path leads, by whatever name or link, to the database or a side file.

@@ -20,6 +20,7 @@ from knowledge_nb.errors import (
 )
 from knowledge_nb.store.causes import MAKE_ROOM, Cause, cause_at
 
+FINISH: Final = "A pass is finished by `knowledge index`."
 LOOK: Final = (
     "See whether a quota is reached, and what the system's log says of the disk; then run the same "
     "command again."
@@ -52,7 +53,7 @@ def translated(where: str, undone: str = "") -> Iterator[None]:
         ) from error
     except apsw.FullError as error:
         raise StoreAccessError(
-            _with(f"no space left for {where}", undone), fix=MAKE_ROOM
+            _with(f"no space left for {where}", undone), fix=f"{MAKE_ROOM} {FINISH}"
         ) from error
     except (
         apsw.CantOpenError,

@@ -24,6 +24,7 @@ import json, os, subprocess, sys
 from pathlib import Path
 from knowledge_nb.core import Core
 from knowledge_nb.errors import KnowledgeError
+from knowledge_nb.store.connection import Writer
 
 place = Path(sys.argv[1])
 notes = place / "notes"
@@ -38,8 +39,9 @@ def remount(how):
     subprocess.run(["mount", "-o", f"remount,{how}", str(place)], check=True)
 
 def lone():
-    for path in core.files.sidecars:
-        path.unlink(missing_ok=True)
+    core.close()
+    Writer.open(core.files).close()  # the last to write empties the log and takes it away
+    assert not any(path.exists() for path in core.files.sidecars)
 
 def fill():
     with open(place / "filler", "wb", buffering=0) as file:
@@ -88,7 +90,6 @@ core.backup(place / "copy.db")
 (place / "copied").mkdir()
 os.rename(place / "copy.db", place / "copied" / "knowledge.db")
 answer["healthy"] = doctor(core, integrity=True)
-core.close()
 lone()
 remount("ro")
 answer["matched"] = [core.enumerate("zarquon").matched for _ in range(3)]
@@ -192,7 +193,6 @@ def test_an_answer_from_a_file_that_changed_is_refused(tmp_path: Path) -> None:
 
 FULL = """
 answer["healthy"] = doctor(core, integrity=True)
-core.close()
 lone()
 fill()
 answer["said"] = attempt(lambda: core.enumerate("zarquon").matched)
@@ -246,14 +246,16 @@ def foreign_place() -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs a second user")
-def test_a_store_of_another_user_is_not_condemned(foreign_place: Path) -> None:
-    """Who may read and not write is told whose store it is; nothing is said of damage."""
+@pytest.mark.parametrize("mode", [0o755, 0o700])
+def test_a_store_of_another_user_is_not_condemned(foreign_place: Path, mode: int) -> None:
+    """Who may read and not write, or not even look, is told whose store it is: it is neither
+    damaged nor absent.
+    """
     script = BEGIN + (
         """
 for path, mode in ((core.files.directory, 0o755), (core.files.database, 0o644)):
     os.chmod(path, mode)
 core.doctor()  # imports what the other user may not be able to read
-core.close()
 lone()
 os.setresuid(65534, 65534, 65534)
 answer["said"] = attempt(lambda: core.enumerate("zarquon").matched)
@@ -261,12 +263,12 @@ answer["doctor"] = doctor(core, integrity=True)
 """
         + END
     )
-    found = json.loads(processes.run(script, foreign_place))
-    assert "Run this as the owner of" in found["said"]
+    found = json.loads(processes.run(script, foreign_place, mode))
+    assert "Run this as the owner of" in str(found["said"])
     checks = by_name(found["doctor"])
     assert checks["store opens"][0] == "fail"
-    assert checks["pages"][0] == "not run"
-    assert "owner" in checks["pages"][2]
+    assert "owner" in checks["store opens"][2]
+    assert checks["pages"][0] == checks["format"][0] == "not run"
     assert "reset" not in json.dumps(found["doctor"])
 
 
@@ -293,3 +295,84 @@ def test_a_writable_place_is_not_frozen(tmp_path: Path) -> None:
     """The ordinary case, and that of a place which does not exist."""
     assert not mounts.is_frozen(tmp_path)
     assert not mounts.is_frozen(tmp_path / "missing")
+
+
+PASS = """
+names = [f"{number}.md" for number in range(300)]
+for name in names:
+    (notes / name).write_text(f"before{name} " * 6_000)
+core.index(notes)
+lone()
+for name in names:
+    (notes / name).write_text(f"after{name} " * 6_000)
+fill()
+os.truncate(place / "filler", os.path.getsize(place / "filler") - int(sys.argv[2]))
+answer["said"] = attempt(lambda: core.index(notes).ok)
+with core.reader.snapshot() as connection:
+    new = "SELECT DISTINCT document_id FROM chunks WHERE body LIKE 'after%'"
+    answer["new"] = len(connection.execute(new).fetchall())
+    old = "SELECT DISTINCT document_id FROM chunks WHERE body LIKE 'before%'"
+    answer["old"] = len(connection.execute(old).fetchall())
+answer["unfinished"] = core.completeness().unfinished()
+core.close()
+os.unlink(place / "filler")
+answer["states"] = sorted({each.state for each in core.check()})
+answer["later"] = core.index(notes).replaced
+"""
+
+
+@pytest.mark.parametrize("room", [150_000, 9_000_000])
+def test_a_pass_that_ends_for_lack_of_room(tmp_path: Path, room: int) -> None:
+    """What is said of the index is so: earlier transactions stay, each document is whole, the pass
+    is unfinished, and with room the next one takes up the rest.
+    """
+    (tmp_path / "disk").mkdir()
+    script = BEGIN + PASS + END
+    found = json.loads(processes.run_on_disk(script, tmp_path / "disk", room, size="120m"))
+    said = found["said"]
+    assert said.startswith("StoreAccessError: no space left for ")
+    assert "as before" not in said
+    assert "stays; a pass that stops here is not finished. Free some space" in said
+    assert "`knowledge index`" in said
+    assert (found["new"] > 0) == (room > 1_000_000)
+    assert found["new"] + found["old"] == 300
+    assert found["unfinished"] or not found["new"]
+    assert set(found["states"]) == {"pass", "not run"}
+    assert found["later"] == found["old"]
+
+
+REMOVAL = """
+import warnings
+for number in range(100):
+    (notes / f"{number}.md").write_text(f"okapi{number} " * 6_000)
+core.index(notes)
+core.close()
+fill()
+os.truncate(place / "filler", os.path.getsize(place / "filler") - 1_500_000)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    answer["removed"] = attempt(lambda: core.remove("a.md"))
+answer["warned"] = [str(each.message) for each in caught]
+answer["doctor"] = doctor(core)
+os.unlink(place / "filler")
+answer["later"] = core.index(notes).ok
+answer["after"] = doctor(core)
+"""
+
+
+def test_a_removal_that_could_not_erase_for_lack_of_room(tmp_path: Path) -> None:
+    """The warning names the lack of room; the doctor blames no reader, and what it says to do
+    finishes the work.
+    """
+    (tmp_path / "disk").mkdir()
+    script = BEGIN + REMOVAL + END
+    found = json.loads(processes.run_on_disk(script, tmp_path / "disk", size="64m"))
+    assert found["removed"] == ["a.md"]
+    (warned,) = found["warned"]
+    assert warned.startswith("removed text is not erased yet (no space left for ")
+    state, message, fix = by_name(found["doctor"])["removed text erased"]
+    assert state == "fail"
+    assert "no room for a copy of the database" in message
+    assert "MB are free, then run `knowledge index`" in fix
+    assert found["later"]
+    assert by_name(found["after"])["removed text erased"][0] == "pass"
