@@ -12,6 +12,7 @@ from typing import Literal
 
 Mode = Literal["lexical", "vector", "fused"]
 TYPES_NAMED = 8  # suffixes written out in a completeness statement; the record has them all
+PATHS_NAMED = 5
 
 
 class Status(StrEnum):
@@ -314,14 +315,56 @@ class DocumentMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Parted:
+    """What one phrase leaves out: markup stands between its words.
+
+    Attributes
+    ----------
+    text : str
+        The phrase as typed.
+    excluded : bool
+        Whether it had a leading minus.
+    paths : tuple of str
+        Documents that hold it for a reader only, in order; they do not count as holding it.
+    whole : bool
+        Whether every document was looked at in which it may be so; where not, there may be more.
+    """
+
+    text: str
+    excluded: bool
+    paths: tuple[str, ...]
+    whole: bool
+
+    def note(self) -> str:
+        """The same in words."""
+        markup = "markup (a link target, a tag with attributes, a list number)"
+        if not self.paths:
+            return (
+                f'Whether {markup} parts the words of "{self.text}" in further documents was not '
+                "looked at everywhere: too many hold its words near each other."
+            )
+        named = ", ".join(self.paths[:PATHS_NAMED])
+        if len(self.paths) > PATHS_NAMED:
+            named += f" and {len(self.paths) - PATHS_NAMED:,} more"
+        least = "" if self.whole else "At least "
+        done = "left out" if self.excluded else "counted"
+        one = len(self.paths) == 1
+        return (
+            f"{least}{counted(len(self.paths), 'document')} {'holds' if one else 'hold'} "
+            f'"{self.text}" for a reader only: {markup} stands between its words, so '
+            f"{'it is' if one else 'they are'} not {done} for it: {named}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class EnumerateResult:
     """A set of documents, whole: `matched` is counted before the limit.
 
     Attributes
     ----------
-    parted : tuple of (str, tuple of str)
+    parted : tuple of Parted
         Phrases that further documents hold for a reader only, since markup stands between their
-        words, with the paths of those documents; they are not in `matches`, and a note says so.
+        words; those documents are not counted, and a note says so.
     """
 
     query: str
@@ -337,7 +380,7 @@ class EnumerateResult:
     notes: tuple[str, ...] = ()
     compiled: str = ""
     under: str = ""
-    parted: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    parted: tuple[Parted, ...] = ()
     completeness: Completeness = field(default_factory=Completeness)
 
 

@@ -56,8 +56,10 @@ class CoverageTerm:
         The query as it was read.
     relatives : tuple of (str, int)
         Forms other than the words as written, with the documents that hold each.
-    parted : tuple of str
+    parted : frozenset of str
         Documents that hold a phrase of it for a reader only: markup stands between its words.
+    parted_whole : bool
+        Whether they were looked for everywhere.
     question : str
         What tells the question from another one: the same words in another order, or in capitals,
         ask the same.
@@ -86,7 +88,8 @@ class CoverageTerm:
     compiled: str = ""
     relatives: tuple[tuple[str, int], ...] = ()
     left_out: str = ""
-    parted: tuple[str, ...] = ()
+    parted: frozenset[str] = frozenset()
+    parted_whole: bool = True
     question: str = ""
     members: int = 0
     bits: int = field(default=0, repr=False)
@@ -241,7 +244,8 @@ def coverage(
         answers[question] = replace(
             _counts(found, places),
             notes=" ".join(each.note() for each in hidden),
-            parted=tuple({path for each in hidden for path in each.paths}),
+            parted=frozenset(path for each in hidden for path in each.paths),
+            parted_whole=all(each.whole for each in hidden),
         )
     rows: list[CoverageTerm] = []
     for number, (entry, query) in enumerate(zip(listed, parsed, strict=True)):
@@ -391,12 +395,15 @@ def _list_notes(result: CoverageResult, scope: str) -> list[str]:
             f"{'; '.join(f'`{_short(row.term)}` ({row.left_out})' for row in cut[:SHOWN])}"
             + (f"; and {len(cut) - SHOWN:,} more." if len(cut) > SHOWN else ".")
         )
-    hidden = [row for row in result.answered() if row.parted]
+    hidden = [row for row in result.answered() if row.parted or not row.parted_whole]
     if hidden:
-        shown = ", ".join(f"`{_short(row.term)}` ({len(row.parted):,})" for row in hidden[:SHOWN])
+        shown = ", ".join(
+            f"`{_short(row.term)}` ({'' if row.parted_whole else 'at least '}{len(row.parted):,})"
+            for row in hidden[:SHOWN]
+        )
         notes.append(
-            f"{counted(len(hidden), 'term')} with further documents, not counted, in which markup "
-            f"stands between the words of a phrase: {shown}"
+            f"{counted(len(hidden), 'term')} with further documents, not counted, that hold a "
+            f"phrase for a reader only, since markup stands between its words: {shown}"
             + (f" and {len(hidden) - SHOWN:,} more." if len(hidden) > SHOWN else ".")
         )
     absent = [row for row in result.answered() if not row.documents]

@@ -13,6 +13,7 @@ from knowledge_nb.audit.match_set import MatchSet
 from knowledge_nb.audit.term_list import ListedTerm, read_terms
 from knowledge_nb.audit.universe import Universe, read_universe, to_bits
 from knowledge_nb.errors import ConfigurationError
+from knowledge_nb.matching.parted import parted
 from knowledge_nb.matching.postings import Postings
 from knowledge_nb.matching.query import parse, printable
 from knowledge_nb.matching.sets import match_queries
@@ -122,6 +123,7 @@ def match_set_of(core: Core, kind: type[Set], query: str, *, under: str = "") ->
             dropped = ", ".join(f"`{term}` ({reason})" for term, reason in parsed.dropped)
             if dropped:
                 notes.insert(0, f"Left out of the question: {dropped}.")
+            notes += [each.note() for each in parted(postings, found.matches)]
             if scope.unknown:
                 notes.append(scope.note())
         return kind(

@@ -38,7 +38,9 @@ wait_option = click.option(
 
 @click.command()
 @click.argument("paths", nargs=-1, callback=not_empty)
-@click.option("--reindex", is_flag=True, help="Read every file of these folders again, unchanged ones too.")
+@click.option(
+    "--reindex", is_flag=True, help="Read every file of these folders again, unchanged ones too."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing.")
 @click.option("--reconcile", is_flag=True, help="Also remove documents whose file is gone.")
 @wait_option

@@ -197,7 +197,7 @@ def _record(result: EnumerateResult) -> dict[str, Any]:
         "sort": result.sort,
         "matched": result.matched,
         "truncated": result.truncated,
-        "parted": [{"phrase": text, "paths": list(paths)} for text, paths in result.parted],
+        "parted": [asdict(each) for each in result.parted],
         "tier": result.tier,
         "terms": [{**asdict(term), "related": dict(term.related)} for term in result.terms],
         "dropped_terms": [list(pair) for pair in result.dropped_terms],

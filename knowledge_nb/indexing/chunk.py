@@ -36,8 +36,9 @@ class ChunkText:
         An exact slice of the text (see `normalise`), without blank lines around it. Empty for a
         heading that has neither text nor a section below it.
     plain : str
-        The body as searched: character references outside code decoded, emphasis marks and bare
-        tags inside a word removed. The same object as `body` when nothing changes.
+        The body as searched: character references outside code decoded; emphasis marks inside a
+        word, and tags that say how letters look, removed. The same object as `body` when nothing
+        changes.
     opens : int
         How many of the headings, counted from the innermost, no earlier chunk has carried.
     continues : bool

@@ -3,7 +3,7 @@
 The structure is CommonMark's with GitHub's tables, read with pyromark (pulldown-cmark) in one pass
 over its events. All offsets are UTF-8 byte offsets into the text that was parsed. Events inside a
 paragraph are looked at only where they can change the words of the text: where the block holds a
-character reference, or a `*` or a tag between two word characters.
+character reference, a tag that says how letters look, or a `*` between two word characters.
 """
 
 import html
@@ -26,11 +26,11 @@ _REFERENCE = re.compile(rb"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z
 _STAR_IN_WORD = re.compile(rb"\*(?<=[0-9A-Za-z\x80-\xff;]\*)[*_]*+(?=[0-9A-Za-z\x80-\xff&])")
 # Tags that say how letters look, without attributes, whose words would be lost. Not `sup`, which
 # marks footnotes and powers, nor `br`: they part what stands on their two sides.
-_LOOK = rb"</?(?:b|big|del|em|i|ins|mark|s|small|strong|sub|tt|u|wbr)[ \t]*/?>"
-_LOOK_TAG = re.compile(_LOOK, re.IGNORECASE)
-_TAG_IN_WORD = re.compile(
-    rb"(?<=[0-9A-Za-z\x80-\xff;*_>])" + _LOOK + rb"(?=[0-9A-Za-z\x80-\xff&*_<])", re.IGNORECASE
+_LOOK_TAG = re.compile(
+    rb"</?(?:b|big|del|em|i|ins|mark|s|small|strong|sub|tt|u|wbr)[ \t]*/?>", re.IGNORECASE
 )
+# HTML blocks in which `<b>` need not be a tag.
+_NO_TAGS = re.compile(rb"[ \t>]*<(?:script|style|pre|textarea|!|\?)", re.IGNORECASE)
 _ATX = re.compile(rb"#{1,6}(?![^ \t\n])")
 _QUOTE_MARKS = re.compile(r"\n[ \t>]*")
 
@@ -110,7 +110,7 @@ def parse(text: str, data: bytes) -> Outline:
     references = [m.span() for m in _REFERENCE.finditer(data)] if b"&" in data else []
     marked = [m.start() for m in _STAR_IN_WORD.finditer(data)] if b"*" in data else []
     if b"<" in data:
-        marked += [m.start() for m in _TAG_IN_WORD.finditer(data)]
+        marked += [m.start() for m in _LOOK_TAG.finditer(data)]
     watched = [*sorted([start for start, _ in references] + marked), len(data) + 1]
     watching = len(watched) > 1
     next_watched = 0
@@ -118,7 +118,7 @@ def parse(text: str, data: bytes) -> Outline:
     blocks: list[Block] = []
     found: list[tuple[int, int, int, int, int]] = []
     code: list[tuple[int, int]] = []
-    marks: list[tuple[int, int]] = []
+    marks: list[tuple[int, int, bool]] = []
     containers: list[int] = []  # ends of the block quotes and list items around this place
     skip = 0  # events before this offset are inside a block that holds nothing of interest
     covered = 0  # blocks before this offset are inside a container that is one block
@@ -139,7 +139,7 @@ def parse(text: str, data: bytes) -> Outline:
                 and "InlineHtml" in event
                 and _LOOK_TAG.fullmatch(data, start, where["end"])
             ):
-                marks.append((start, where["end"]))
+                marks.append((start, where["end"], True))
             continue
         end = where["end"]
         name = tag if isinstance(tag, str) else next(iter(tag))
@@ -172,11 +172,13 @@ def parse(text: str, data: bytes) -> Outline:
             kind = Kind.TABLE
         elif name == "HtmlBlock":
             kind = Kind.LINES
+            if watching and not _NO_TAGS.match(data, start):
+                marks += [(*m.span(), True) for m in _LOOK_TAG.finditer(data, start, end)]
         else:
             if watching and (name == "Emphasis" or name == "Strong"):
                 width = 1 if name == "Emphasis" else 2
-                marks.append((start, start + width))
-                marks.append((end - width, end))
+                marks.append((start, start + width, False))
+                marks.append((end - width, end, False))
             continue
         if kind is not None and start >= covered:
             blocks.append((start, end, kind))
@@ -250,8 +252,12 @@ def _edits(
     data: bytes,
     references: list[tuple[int, int]],
     code: list[tuple[int, int]],
-    marks: list[tuple[int, int]],
+    marks: list[tuple[int, int, bool]],
 ) -> list[Edit]:
+    """What to change: references decoded; tags, and emphasis marks inside a word, taken out.
+
+    `marks` are start, end and whether it is a tag.
+    """
     edits: list[Edit] = []
     spans = iter([*code, (len(data) + 1, len(data) + 1)])
     code_start, code_end = next(spans)
@@ -276,16 +282,19 @@ def _edits(
     starts = {start: meant[0] for start, _, meant in edits}
     marks.sort()
     removed: list[Edit] = []
-    run_start, run_end = marks[0]
-    for start, end in [*marks[1:], (len(data) + 2, len(data) + 2)]:
-        if start == run_end:
-            run_end = end
+    run = [marks[0]]  # marks without anything between them
+    for mark in [*marks[1:], (len(data) + 2, len(data) + 2, False)]:
+        if mark[0] == run[-1][1]:
+            run.append(mark)
             continue
+        run_start, run_end = run[0][0], run[-1][1]
         before_run = ends.get(run_start) or _character_before(data, run_start)
         after_run = starts.get(run_end) or _character_at(data, run_end)
         if _is_word(before_run) and _is_word(after_run):
             removed.append((run_start, run_end, ""))
-        run_start, run_end = start, end
+        else:
+            removed += [(start, end, "") for start, end, tag in run if tag]
+        run = [mark]
     return sorted(edits + removed)
 
 

@@ -142,7 +142,7 @@ def enumerate_documents(
         truncated=len(shown) < len(kept),
         terms=tuple(match.report() for match in matches),
         notes=tuple(notes),
-        parted=tuple((each.text, each.paths) for each in hidden),
+        parted=tuple(hidden),
     )
 
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from knowledge_nb.citation import ORDINAL_BITS
-from knowledge_nb.matching.absence import counted
 from knowledge_nb.matching.postings import Postings, phrase
 from knowledge_nb.matching.terms import TermMatch
-from knowledge_nb.store.sql import rows, value
-from knowledge_nb.text import index_text
+from knowledge_nb.records import Parted
+from knowledge_nb.store.sql import rows
+from knowledge_nb.text import LEVEL_MARK
 
 CANDIDATES = 3_000  # chunks that are read for one phrase
-_APART = 60  # words of markup that may stand between those of a phrase
-NAMED = 5
+_APART = 120  # words of markup that may stand between those of a phrase
 
 _NEAR = (
     "SELECT id, heading, body FROM"
-    " (SELECT chunks.id, chunks.document_id, chunks.heading, chunks.body,"
+    " (SELECT chunks.id, chunks.document_id,"
+    "  coalesce(heading_terms, chunks.heading) AS heading,"
+    "  coalesce(body_terms, chunks.body) AS body,"
     "  chunks.heading || ' ' || chunks.body AS text"
     "  FROM chunks_fts JOIN chunks ON chunks.id = chunks_fts.rowid WHERE chunks_fts MATCH :near)"
     " WHERE document_id NOT IN (SELECT value FROM json_each(:known))"
@@ -33,55 +33,22 @@ _NEAR = (
     "  OR text GLOB '*[0-9][.)][ \t]*')"
     " LIMIT :most"
 )
-_PATH = "SELECT path FROM documents WHERE id = ?"
-# Link targets and labels, tags, footnote marks, numbers of list items.
+_PATHS = "SELECT path FROM documents WHERE id IN (SELECT value FROM json_each(?)) ORDER BY path"
 _MARKUP = re.compile(
-    r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\]\[[^\]\n]*\]|</?[A-Za-z!][^<>]*>|\[\^[^\]\n]+\]"
+    # Targets of links, with what some dialects write behind them; labels; footnote marks.
+    r"(?<!\\)\](?:\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*(?:\n[^()\n]+)?\)|\[[^\]\n]*\])"
+    r"(?:\{[^{}\n]*\})?|\[\^[^\]\n]+\]"
+    # Comments and tags, but not an address between angle brackets, which is read as it is.
+    r"|<!--.*?-->|</?[A-Za-z][A-Za-z0-9-]*(?:[\s/][^<>]*)?>"
+    # Numbers of list items.
     r"|^[ \t>]*\d{1,9}[.)](?=[ \t])",
-    re.MULTILINE,
+    re.MULTILINE | re.DOTALL,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Parted:
-    """What one phrase leaves out.
-
-    Attributes
-    ----------
-    text : str
-        The phrase as typed.
-    excluded : bool
-        Whether it had a leading minus.
-    paths : tuple of str
-        Documents that hold it for a reader only, in order.
-    whole : bool
-        Whether every place was looked at where it could be.
-    """
-
-    text: str
-    excluded: bool
-    paths: tuple[str, ...]
-    whole: bool
-
-    def note(self) -> str:
-        """The same in words; "" where nothing is left out."""
-        if not self.paths:
-            return ""
-        named = ", ".join(self.paths[:NAMED])
-        if len(self.paths) > NAMED:
-            named += f" and {len(self.paths) - NAMED:,} more"
-        number = counted(len(self.paths))
-        if not self.whole:
-            number = f"at least {number}"
-        done = "not left out here" if self.excluded else "not counted here"
-        return (
-            f"In {number} more, markup (a link target, a tag, a list number) stands between the "
-            f'words of "{self.text}", {done}: {named}.'
-        )
+_PLAIN_TEXT = (".txt", ".text")
 
 
 def parted(postings: Postings, matches: Sequence[TermMatch]) -> list[Parted]:
-    """Find what the quoted phrases of a query leave out, each phrase that leaves out any.
+    """Find what the phrases of a query leave out, each phrase that may leave out any.
 
     Parameters
     ----------
@@ -92,12 +59,14 @@ def parted(postings: Postings, matches: Sequence[TermMatch]) -> list[Parted]:
     """
     found = []
     for match in matches:
-        if match.term.quoted and len(match.term.words) > 1:
+        if len(match.term.words) > 1:
             documents, whole = _documents(postings, match)
-            if documents:
-                paths = [value(postings.connection, _PATH, (number,)) for number in documents]
-                term = match.term
-                found.append(Parted(term.text, term.excluded, tuple(sorted(paths)), whole))
+            if documents or not whole:
+                held = rows(postings.connection, _PATHS, (json.dumps(sorted(documents)),))
+                # In plain text what looks like markup is read as it is.
+                paths = tuple(path for (path,) in held if not path.lower().endswith(_PLAIN_TEXT))
+                if paths or not whole:
+                    found.append(Parted(match.term.text, match.term.excluded, paths, whole))
     return found
 
 
@@ -118,10 +87,10 @@ def _documents(postings: Postings, match: TermMatch) -> tuple[set[int], bool]:
         document = chunk >> ORDINAL_BITS
         texts = [] if match.term.scope == "heading" else [body]
         if match.term.scope != "body":
-            texts += heading.split(" > ")
+            texts += heading.split(LEVEL_MARK)
         for text in texts:
             plain = _MARKUP.sub(" ", text)
-            if plain != text and _holds(postings.analyzer.porter(index_text(plain)), match.stems):
+            if plain != text and _holds(postings.analyzer.porter(plain), match.stems):
                 found.add(document)
     return found, len(candidates) < CANDIDATES
 

@@ -153,9 +153,14 @@ def test_what_markup_hides_is_a_note(tmp_path: Path) -> None:
     place = make(tmp_path, {"a.md": "a [brass](x.md) ring\n", "b.md": "a brass ring\n"})
     frame = place.kb.coverage(['"brass ring"', "ring"])
     assert frame["documents"].tolist() == [1, 2]
-    assert "not counted here: a.md." in frame["notes"][0]
+    assert frame["notes"][0].startswith('1 document holds "brass ring" for a reader only:')
+    assert frame["notes"][0].endswith("not counted for it: a.md.")
     assert frame["notes"][1] == ""
     assert any('`"brass ring"` (1)' in note for note in frame.result.notes)
+    for listed in (["brass-ring", '"brass ring"'], ['"brass ring"', "brass-ring"]):
+        assert any("(1)" in note for note in place.kb.coverage(listed).result.notes)
+    sets = place.kb.match_set("ring") - place.kb.match_set('"brass ring"')
+    assert any("a.md" in note for note in sets.notes)
     place.kb.close()
 
 

@@ -84,7 +84,7 @@ def test_a_phrase_whose_words_occur(corpus: Corpus) -> None:
 
 def test_markup_between_the_words_of_a_phrase_is_named(corpus: Corpus) -> None:
     """Where a tag or a link target parts two words, the note does not say that they are apart."""
-    corpus.text("a.md", "the <b>brass</b> ring, a [retention policy](p/r.md) document\n")
+    corpus.text("a.md", "the <span x='y'>brass</span> ring, a [retention policy](p/r.md) document\n")
     for query in ('"brass ring"', '"policy document"'):
         text = notes(corpus, query)
         assert "As in the source: a tag, a link target, a footnote mark or a list number" in text
@@ -162,26 +162,64 @@ def test_nearest_is_quick_for_many_words() -> None:
 
 def test_phrases_that_markup_parts_are_told_beside_the_answer(corpus: Corpus) -> None:
     """A reader sees the phrase, the source does not hold it: named, counted, in no set."""
-    corpus.text("plain.md", "the retention policy\n")
-    corpus.text("link.md", "a [retention](p/r_(old).md) policy, a brass\n")
-    corpus.text("label.md", "a [retention][r] policy\n\n[r]: x.md\n")
-    corpus.text("tag.md", "**retention** <span class='x y'>policy</span>\n")
-    corpus.text("foot.md", "retention[^1] policy\n")
-    corpus.text("list.md", "- retention\n  1. policies\n")
-    corpus.text("head.md", "# See [retention](r.md) policy\n\ntext\n")
-    corpus.text("apart.md", "retention of the [policy](p.md) <b>x</b>\n")
+    texts = {
+        "plain.md": "the retention policy",
+        "bold.md": "**retention** <b>policy</b>",
+        "link.md": "a [retention](p/r_(old).md) policy, a brass",
+        "title.md": 'a [retention](p/r.md\n"Of it") policy',
+        "attributes.md": "a [retention](p/r.md){target=_blank} policy",
+        "label.md": "a [retention][r] policy\n\n[r]: x.md",
+        "tag.md": "**retention** <span class='x y'>policy</span>",
+        "comment.md": "retention <!-- a -> b --> policy",
+        "foot.md": "retention[^1] policy",
+        "list.md": "- retention\n  1. policies",
+        "head.md": "# See [retention](r.md) policy\n\ntext",
+        "apart.md": "retention of the [policy](p.md) <i class='x'>x</i>",
+        "address.md": "retention <bob@policy.org> policy, retention <https://x.org> policy",
+        "escaped.md": "\\[retention\\](x) policy",
+        "plain.txt": "a [retention](x) policy",
+    }
+    for path, text in texts.items():
+        corpus.text(path, text + "\n")
     result = corpus.enumerate('"retention policy"')
-    assert [match.path for match in result.matches] == ["plain.md"]
-    hidden = ("foot.md", "head.md", "label.md", "link.md", "list.md", "tag.md")
-    assert result.parted == (("retention policy", hidden),)
-    assert result.notes[0].startswith("In 6 documents more, markup (")
-    assert (
-        "not counted here: foot.md, head.md, label.md, link.md, list.md and 1 more."
-        in (result.notes[0])
+    assert sorted(match.path for match in result.matches) == ["bold.md", "plain.md"]
+    (hidden,) = result.parted
+    assert hidden.paths == (
+        *("attributes.md", "comment.md", "foot.md", "head.md", "label.md", "link.md", "list.md"),
+        *("tag.md", "title.md"),
     )
-    assert corpus.enumerate('heading:"retention policy"').parted[0][1] == ("head.md",)
+    assert (hidden.text, hidden.excluded, hidden.whole) == ("retention policy", False, True)
+    assert result.notes[0].startswith('9 documents hold "retention policy" for a reader only:')
+    assert result.notes[0].endswith(
+        "they are not counted for it: attributes.md, comment.md, foot.md, head.md, label.md and 4"
+        " more."
+    )
+    assert corpus.enumerate('heading:"retention policy"').parted[0].paths == ("head.md",)
+    assert corpus.enumerate("retention-policy").parted[0].paths == hidden.paths
     excluded = corpus.enumerate('brass -"retention policy"')
     assert [match.path for match in excluded.matches] == ["link.md"]
-    assert "not left out here" in excluded.notes[0]
+    assert "they are not left out for it" in excluded.notes[0]
     for query in ("retention policy", '"brass policy"', '"retention"'):
         assert corpus.enumerate(query).parted == ()
+
+
+def test_the_two_ways_of_markup_together(corpus: Corpus) -> None:
+    """Tags inside a word, references, and a link between the words of one phrase."""
+    corpus.text("a.md", "the CO<sub>2</sub> level rose\n")
+    corpus.text("b.md", "CO<sub>2</sub> [emission](x.md) levels\n")
+    corpus.text("c.md", "caf&eacute; [brass](u) ring\n")
+    assert [m.path for m in corpus.enumerate('"CO2 level"').matches] == ["a.md"]
+    assert corpus.enumerate('"CO2 emission levels"').parted[0].paths == ("b.md",)
+    assert corpus.enumerate('"café brass ring"').parted[0].paths == ("c.md",)
+
+
+def test_too_many_candidates_are_said(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not looked at everywhere is no absence."""
+    monkeypatch.setattr("knowledge_nb.matching.parted.CANDIDATES", 3)
+    for number in range(5):
+        corpus.text(f"{number}.md", "brass and old ring <i class='y'>x</i>\n")
+    corpus.text("z.md", "the [brass](x.md) ring\n")
+    result = corpus.enumerate('"brass ring"')
+    assert [(each.paths, each.whole) for each in result.parted] == [((), False)]
+    assert "was not looked at everywhere" in " ".join(result.notes)
+    assert corpus.enumerate('"brass ring"', under="z.md").parted[0].paths == ("z.md",)
