@@ -188,7 +188,10 @@ def check_changed(core: Core) -> Check:
     except RootError as error:
         return Check(name, "not run", str(error).split(". ")[0])
     if found.differs:
-        fix = f"{INDEX} `knowledge audit` names the files."
+        index = INDEX
+        if found.totals["gone"][0]:
+            index = "`knowledge index --reconcile` does that, and removes what is gone."
+        fix = f"{index} `knowledge audit` names the files."
         return Check(name, "fail", found.headline(), fix)
     return Check(name, "pass", found.headline())
 

@@ -134,6 +134,7 @@ def audit_files(
     tier: str,
     completeness: Completeness,
     under: str = "",
+    indexed_roots: Sequence[str | os.PathLike[str]] = (),
 ) -> FilesResult:
     """Walk the roots, hash every file, and compare with the index.
 
@@ -149,6 +150,8 @@ def audit_files(
         Suffixes that a pass takes.
     under : str
         A folder, relative to the corpus base; only what lies below it is listed and read.
+    indexed_roots : sequence of path
+        Folders that a pass looks at by itself; a root beside them has a note.
 
     Returns
     -------
@@ -188,11 +191,18 @@ def audit_files(
             )
     found += _other_types(walk, roots, store, scope, known)
     found += _gone(walk, known)
-    if not found and folder != "." and not os.path.lexists(Path(completeness.base, folder)):
-        raise NotFoundError(
-            f"nothing lies under {folder!r}, neither on disk nor in the index; paths are relative "
-            f"to the corpus base, {completeness.base}"
-        )
+    if not found and folder != ".":
+        if not os.path.lexists(Path(completeness.base, folder)):
+            raise NotFoundError(
+                f"nothing lies under {folder!r}, neither on disk nor in the index; paths are "
+                f"relative to the corpus base, {completeness.base}"
+            )
+        if not any(root.holds(folder) or Root("", folder).holds(root.path) for root in roots):
+            looked = ", ".join(root.path for root in roots)
+            raise NotFoundError(
+                f"{folder!r} lies below none of the folders that were looked at ({looked}); "
+                "name it in place of them"
+            )
     found.sort(key=lambda file: file.path)
     result = FilesResult(
         Status.OK,
@@ -203,7 +213,10 @@ def audit_files(
         utc_now(),
         completeness=completeness,
     )
-    return _with_notes(result)
+    base = Path(completeness.base)
+    own = [Root("", _relative(path, base)) for path in indexed_roots]
+    beside = [root for root in roots if own and not any(each.holds(root.path) for each in own)]
+    return _with_notes(result, beside)
 
 
 class _Everything:
@@ -294,10 +307,17 @@ def _gone(walk: Walk, known: Known) -> list[FileState]:
     return lost
 
 
-def _with_notes(result: FilesResult) -> FilesResult:
+def _relative(path: str | os.PathLike[str], base: Path) -> str:
+    return os.path.relpath(os.path.abspath(path), base).replace(os.sep, "/")
+
+
+def _with_notes(result: FilesResult, beside: Sequence[Root]) -> FilesResult:
     notes = []
     totals = result.totals
-    if totals[CHANGED][0] or totals[NEW][0]:
+    if any(
+        file.state in (CHANGED, NEW) and not any(root.holds(file.path) for root in beside)
+        for file in result.files
+    ):
         lost = any(file.state == CHANGED and file.reason for file in result.files)
         notes.append(
             "`knowledge index` takes in what is changed and new"
@@ -307,6 +327,12 @@ def _with_notes(result: FilesResult) -> FilesResult:
         notes.append("`knowledge index --reconcile` removes what is gone.")
     if totals[UNREADABLE][0]:
         notes.append("Nothing is known of what cannot be read.")
+    if beside:
+        named = ", ".join(root.path for root in beside)
+        notes.append(
+            f"No folder of this index: {named}. A pass does not look there by itself; to "
+            "take it in, name it behind the others in one call of `knowledge index`."
+        )
     if result.under:
         notes.append(f"Only {result.under!r} was looked at.")
     return replace(result, notes=tuple(notes))

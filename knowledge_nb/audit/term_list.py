@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,14 @@ from knowledge_nb.errors import ConfigurationError
 COLUMNS = ("term", "label", "group")
 _TABLES = {".csv": ",", ".tsv": "\t"}
 MAX_FIELD = 10_000_000
-_DELIMITERS = (",", ";", "\t")
+_DELIMITERS = (",", ";", "\t", "|")
+_OTHER_DELIMITERS = (";", "\t", "|")
+# Words of which a first line that is no term may be made; `term` alone is the header.
 _LIKE_A_HEADER = frozenset(
-    ["terms", "keyword", "keywords", "query", "queries", "word", "words", "label", "group"]
+    "search term terms keyword keywords query queries word words phrase phrases label labels "
+    "group groups category name".split()
 )
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +136,12 @@ def _from_file(path: Path) -> list[ListedTerm]:
 
 
 def _from_table(path: Path, text: str, delimiter: str) -> list[ListedTerm]:
-    first = text.partition("\n")[0].strip()
+    text = _LINE_END.sub("\n", text).lstrip("\n")
+    first, _, rest = text.partition("\n")
+    first = first.strip()
     if first.casefold().startswith("sep=") and len(first) == len("sep=") + 1:
         # The line by which a spreadsheet says what separates the cells.
-        delimiter, text = first[-1], text.partition("\n")[2]
+        delimiter, text = first[-1], rest
     elif _header(first, delimiter) is None:
         delimiter = next((d for d in _DELIMITERS if _header(first, d) is not None), delimiter)
     lines = _rows(path, text, delimiter)
@@ -196,7 +203,14 @@ def _require_one_column(path: Path, lines: Sequence[Sequence[str]]) -> None:
             f"{first[:5]!r}): begin it with the line term,label,group or with the names it has. A "
             "term with a comma in it stands between double quotes."
         )
-    if first[0].casefold() in _LIKE_A_HEADER:
+    for mark in _OTHER_DELIMITERS:
+        if len(lines) > 1 and all(mark in line[0] for line in lines):
+            raise ConfigurationError(
+                f"every line of {path} holds {mark!r}, as if that separated columns: begin it with "
+                f"a header that names `term`, such as term{mark}label, or with `term` alone if it "
+                "does not"
+            )
+    if set(first[0].casefold().split()) <= _LIKE_A_HEADER:
         raise ConfigurationError(
             f"the first line of {path}, {first[0]!r}, looks like a header: call that column "
             "`term`, or put the line elsewhere if it is a term"

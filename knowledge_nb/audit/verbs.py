@@ -89,6 +89,7 @@ def files_of(
         tier=tier,
         completeness=known,
         under=under,
+        indexed_roots=core.index_paths(()) if paths else (),
     )
 
 

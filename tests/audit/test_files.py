@@ -154,7 +154,12 @@ def test_folders_beside_the_base_are_looked_at(tmp_path: Path) -> None:
         assert found == {"a.md": "indexed", "../two/a.md": "gone", "../two/b.md": "new"}
         only = kb.audit_files(tmp_path / "two")
         assert only["state"].tolist() == ["gone", "new"]
-        assert kb.audit_files(tmp_path / "never")["state"].tolist() == ["new"]
+        never = kb.audit_files(tmp_path / "never")
+        assert never["state"].tolist() == ["new"]
+        (note,) = never.result.notes
+        assert note.startswith("No folder of this index: ../never.")
+        with pytest.raises(NotFoundError, match="below none of the folders"):
+            kb.audit_files(under="../never")
         assert kb.audit_files(under="../two")["state"].tolist() == ["gone", "new"]
         checks = {check.check: check.state for check in kb.doctor().result.checks}
         assert checks["files changed since"] == "fail"
