@@ -230,12 +230,13 @@ class AuditVerbs:
         ConfigurationError
             The name cannot be a file's or is taken, or `frame` is neither a frame nor a set.
         ExportError
-            It has no column `path`, or is a page of a longer list.
+            It has no column `path`, is a page of a longer list, or was changed in place.
         """
         from knowledge_nb.audit.match_set import MatchSet
         from knowledge_nb.export.question import SourcesAnswer
         from knowledge_nb.export.saved import save
-        from knowledge_nb.notebook.frames_audit import frame_table
+        from knowledge_nb.notebook.frames import ResultFrame
+        from knowledge_nb.notebook.frames_audit import frame_table, whole_table
 
         if isinstance(frame, MatchSet):
             result: Any = frame
@@ -245,11 +246,12 @@ class AuditVerbs:
                 f"{frame!r:.60} is no answer to save: give the frame of a verb, such as "
                 f"kb.enumerate(...), or kb.match_set(...)"
             )
-        else:
-            kind = getattr(frame, "kind", "")
-            result, table = getattr(frame, "result", None), frame_table(frame, str(kind))
-            if kind == "sources" and result is None:
+        elif isinstance(frame, ResultFrame):
+            result, table = frame.result, whole_table(frame)
+            if frame.kind == "sources" and result is None:
                 result = SourcesAnswer(self.core.completeness(), self.core.tier())
+        else:
+            result, table = None, frame_table(frame)
         held = save(self.core, name, result, table, overwrite=overwrite)
         number = "1 document" if len(held.paths) == 1 else f"{len(held.paths):,} documents"
         return f"{held.name}: {number} saved {held.saved}"

@@ -615,3 +615,37 @@ def test_sql_takes_one_statement(place: Place) -> None:
             place.kb.sql(nothing)
     assert len(place.kb.sql("SELECT path FROM documents; -- and a remark")) == 6
     assert str(place.kb.sql("SELECT current_timestamp AS now")["now"].dtype).startswith("datetime")
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_a_frame_that_was_changed_is_no_answer(place: Place, tmp_path: Path) -> None:
+    """Its rows would be told as the whole answer; another order of them is the same answer."""
+    kb = place.kb
+    makers = [
+        lambda: kb.enumerate("harbour"),
+        lambda: kb.search("harbour lantern"),
+        lambda: kb.vocabulary(prefix="l"),
+        lambda: kb.coverage(["harbour", "brass"]),
+        lambda: kb.coverage(["harbour", "brass"]).uncovered,
+        lambda: kb.audit_files(),
+        lambda: kb.sql("SELECT path FROM documents"),
+        lambda: kb.statistics.by_folder(),
+        lambda: (kb.match_set("brass") | kb.match_set("tin")).frame(),
+    ]
+    for number, make_frame in enumerate(makers):
+        frame = make_frame()
+        frame.drop(frame.index[:1], inplace=True)
+        file = tmp_path / f"{number}.csv"
+        with pytest.raises(ExportError, match="changed in place"):
+            frame.export(file)
+        assert not file.exists()
+        frame = make_frame()
+        frame.sort_values(frame.columns[0], ascending=False, inplace=True, ignore_index=True)
+        frame.export(file)
+        assert kb.verify_export(file).result.rows_untouched
+    frame = kb.enumerate("harbour")
+    frame["body_matches"] = 99
+    with pytest.raises(ExportError, match="changed in place"):
+        kb.save("changed", frame)
+    assert kb.saved().empty
+    assert kb.save("own", pd.DataFrame(frame)).startswith("own: 2 documents")

@@ -20,8 +20,10 @@ _DELIMITERS = (",", ";", "\t", "|")
 _OTHER_DELIMITERS = (";", "\t", "|")
 # Words of which a first line that is no term may be made; `term` alone is the header.
 _LIKE_A_HEADER = frozenset(
-    "search term terms keyword keywords query queries word words phrase phrases label labels "
-    "group groups category name".split()
+    [
+        *("search", "term", "terms", "keyword", "keywords", "query", "queries", "word", "words"),
+        *("phrase", "phrases", "label", "labels", "group", "groups", "category", "name"),
+    ]
 )
 _LINE_END = re.compile(r"\r\n|\r|\n")
 

@@ -190,15 +190,25 @@ def _number(value: float | None) -> str:
 
 def _render(record: EvaluationRecord) -> None:
     say(record.tier)
-    title("Means (95 % bootstrap interval)")
-    table(
-        ("measure", "run", "mean", "low", "high", "topics"),
-        [
-            (m.measure, m.run, _number(m.mean), _number(m.low), _number(m.high), m.topics)
-            for m in record.means
-        ],
-        path=1,
-    )
+    means = [m for m in record.means if not m.summed]
+    sums = [m for m in record.means if m.summed]
+    if means:
+        title("Means (95 % bootstrap interval)")
+        table(
+            ("measure", "run", "mean", "low", "high", "topics"),
+            [
+                (m.measure, m.run, _number(m.mean), _number(m.low), _number(m.high), m.topics)
+                for m in means
+            ],
+            path=1,
+        )
+    if sums:
+        title("Sums over the topics")
+        table(
+            ("measure", "run", "sum", "topics"),
+            [(m.measure, m.run, _number(m.mean), m.topics) for m in sums],
+            path=1,
+        )
     if record.differences:
         title(f"Against {record.baseline} (p after Holm's correction)")
         table(

@@ -13,6 +13,7 @@ from knowledge_nb.evaluation.making import make_run
 from knowledge_nb.evaluation.names import docnos_by_qid, matched
 from knowledge_nb.evaluation.overlap import PERSISTENCE, jaccard, overlap, rbo, tau
 from knowledge_nb.evaluation.runs import RunRecord, as_run, counted, refuse_degraded
+from knowledge_nb.evaluation.states import state_notes
 from knowledge_nb.records import Mode
 from knowledge_nb.retrieval.lexical import CANDIDATES
 
@@ -214,7 +215,8 @@ def compare_runs(
         qids += [qid for qid in asked_b if qid not in asked_a and a.topics is None]
     if not qids:
         raise EvaluationError(f"runs {a.label} and {b.label} have no topic in common")
-    notes = [f"Run {run.label}: {note}" for run in (a, b) for note in run.notes]
+    notes = list(state_notes({f"a ({a.label})": a, f"b ({b.label})": b}))
+    notes += [f"Run {run.label}: {note}" for run in (a, b) for note in run.notes]
     if _strangers(a, b, qids):
         notes.insert(
             0,

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from knowledge_nb.evaluation.asked import some
+from knowledge_nb.evaluation.qrels import Qrels
+from knowledge_nb.evaluation.runs import counted
+from knowledge_nb.evaluation.trec import encode_docno
 from knowledge_nb.records import Completeness, Mode
 
 
@@ -31,3 +37,30 @@ def coverage_notes(known: Completeness, mode: Mode) -> tuple[str, ...]:
     elif warning := known.unfinished():
         notes.append(warning)
     return tuple(notes)
+
+
+def unknown_notes(qrels: Qrels, docnos: Iterable[str]) -> tuple[str, ...]:
+    """Judged documents that an index has not: no ranking of it can show them.
+
+    Parameters
+    ----------
+    qrels : Qrels
+    docnos : iterable of str
+        What the index holds.
+
+    Returns
+    -------
+    tuple of str
+        One note, or none.
+    """
+    held = set(docnos)
+    # A name of a file that was decoded may be meant as it stood there.
+    unknown = [
+        d for d in qrels.unknown(held) if d not in qrels.decoded or encode_docno(d) not in held
+    ]
+    if not unknown:
+        return ()
+    return (
+        f"Judged but not in the index, so missed by every run: "
+        f"{counted(len(unknown), 'document')} ({some(unknown)}).",
+    )

@@ -22,7 +22,7 @@ class Entry:
     ----------
     change : {"k", "window", "lexical_weight", "vector_weight"}
     value : float
-        At which it enters, verified; of a weight the shortest number found that does, so that what
+        At which it enters, verified; the smallest k that does; of a weight the shortest number found that does, so that what
         is printed is what was verified.
     rank : int
         Its rank then.
@@ -107,16 +107,34 @@ def entries(situation: Situation, chunk_ids: Sequence[int]) -> tuple[Entry, ...]
 
 
 def _by_k(situation: Situation, chunk_ids: Sequence[int]) -> Entry | None:
-    total = min(MAX_K, len(set(situation.words) | set(situation.near)))  # what a search takes
+    """The smallest k at which one of the chunks enters.
+
+    The window of a search grows with its k, and may change the order. Until the window comes to
+    another rank of the chunks themselves, only other chunks gain: no k below the present rank, or
+    that next rank of their own, can do, and these alone are tried.
+    """
+    wanted = set(chunk_ids)
+    own = [
+        place
+        for ranking, weight in zip(
+            (situation.words, situation.near), situation.weights, strict=True
+        )
+        for place, chunk_id in enumerate(ranking, start=1)
+        if weight and chunk_id in wanted
+    ]
     k = situation.k
-    while True:
-        # The window of a search grows with its k, and may change the order.
-        rank = situation.rank(chunk_ids, window=situation.window or max(CANDIDATES, k))
+    while k <= MAX_K:  # what a search takes
+        window = situation.window or max(CANDIDATES, k)
+        rank = situation.rank(chunk_ids, window=window)
         if rank is not None and rank <= k:
             return Entry("k", k, rank)
-        if k >= total:
+        to_try = [] if situation.window else [place for place in own if place > window]
+        if rank is not None:
+            to_try.append(rank)
+        if not to_try:
             return None
-        k = min(total, max(k + 1, rank or 2 * k))
+        k = min(to_try)
+    return None
 
 
 def _by_window(situation: Situation, chunk_ids: Sequence[int]) -> Entry | None:

@@ -9,12 +9,13 @@ from typing import Any
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation import measures as measuring
 from knowledge_nb.evaluation.asked import asked, asked_notes, some
+from knowledge_nb.evaluation.coverage import unknown_notes
 from knowledge_nb.evaluation.measures import DEFAULT, Ties, Values, is_coverage
 from knowledge_nb.evaluation.names import matched
 from knowledge_nb.evaluation.qrels import Qrels, read_qrels
 from knowledge_nb.evaluation.runs import RunRecord, counted, named_runs, refuse_degraded
 from knowledge_nb.evaluation.significance import Paired, holm, interval, paired
-from knowledge_nb.evaluation.trec import encode_docno
+from knowledge_nb.evaluation.states import state_notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Mean:
     low: float | None
     high: float | None
     topics: int  # with a value
+    summed: bool = False  # whether `mean` is the sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ def evaluate(
     """Measure runs and test their differences.
 
     Means and tests are over the topics that every run of ours was asked; a run of another tool
-    cannot know what it was asked, and is taken as asked for all. Notes say what was left out.
+    cannot know what it was asked, and is taken as asked for all. Notes say what was left out, and
+    which runs are of which index generation where these differ.
 
     Parameters
     ----------
@@ -164,6 +167,7 @@ def evaluate(
         baseline=first,
         notes=(
             *strangers,
+            *state_notes(named),
             *judged.notes,
             *_summed(chosen),
             *_notes(named, judged, qids, docnos, ties),
@@ -216,7 +220,7 @@ def _means(values: dict[str, Values], measures: tuple[Any, ...], seed: int) -> t
             sample = list(of_run[name].values())
             low, high = (None, None) if summed else interval(sample, seed=seed)
             mean = measuring.aggregate(measure, sample)
-            means.append(Mean(label, name, mean, low, high, len(sample)))
+            means.append(Mean(label, name, mean, low, high, len(sample), summed))
     return tuple(means)
 
 
@@ -272,14 +276,5 @@ def _notes(
             )
         notes += [f"Run {label}: {note}" for note in run.notes]
     if docnos is not None:
-        held = set(docnos)
-        # A name of a file that was decoded may be meant as it stood there.
-        unknown = [
-            d for d in qrels.unknown(held) if d not in qrels.decoded or encode_docno(d) not in held
-        ]
-        if unknown:
-            notes.append(
-                f"Judged but not in the index, so missed by every run: "
-                f"{counted(len(unknown), 'document')} ({some(unknown)})."
-            )
+        notes += unknown_notes(qrels, docnos)
     return notes

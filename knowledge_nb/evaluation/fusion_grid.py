@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation import measures as measuring
-from knowledge_nb.evaluation.coverage import coverage_notes
+from knowledge_nb.evaluation.coverage import coverage_notes, unknown_notes
 from knowledge_nb.evaluation.making import Ranker
 from knowledge_nb.evaluation.names import matched
 from knowledge_nb.evaluation.overlap import rbo
@@ -242,6 +242,7 @@ def fusion_grid(
     if without:
         notes.append(f"{len(without):,} topics without a judgement are in no mean.")
     if judged is not None:
+        notes += unknown_notes(judged, names.values())
         notes.append(
             "A cell's mean over all topics is no result: the best of many cells is best partly by "
             "chance. `chosen` holds means on topics that the cell was not chosen on."

@@ -252,6 +252,7 @@ def _provenance(settings: Settings, facts: Facts, model: str, used: dict[str, st
         skipped=sum(known.skipped.values()),
         unfinished=known.unfinished(),
         coverage=known.statement(),
+        store_id=known.store_id,
     )
 
 

@@ -63,6 +63,8 @@ class Provenance:
         The warning of a pass that did not finish; "" where there is none.
     coverage : str
         The completeness statement of that state.
+    store_id : str
+        Which store; "" in runs saved by versions that did not say.
     """
 
     mode: str
@@ -90,10 +92,13 @@ class Provenance:
     skipped: int = 0
     unfinished: str = ""
     coverage: str = ""
+    store_id: str = ""
 
     def differences(self, other: Provenance) -> tuple[str, ...]:
         """In what `other` differs, in words; empty where both make the same run."""
         mine, theirs = asdict(self), asdict(other)
+        if not (self.store_id and other.store_id):
+            del mine["store_id"]
         hashes = {
             "topics_sha256": "topics: other qids or queries there than now",
             "docnos_sha256": "docno: the callable gave other names there than now",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,8 +17,11 @@ from knowledge_nb.audit.files import FilesResult
 from knowledge_nb.audit.match_set import MatchSet
 from knowledge_nb.audit.table import Table, TableResult, Type
 from knowledge_nb.audit.verbs import corpus_of
+from knowledge_nb.errors import ConfigurationError, ExportError
+from knowledge_nb.export.cells import plain_rows
 from knowledge_nb.export.question import SourcesAnswer
 from knowledge_nb.export.saved import SavedDiff, SavedSet, saved_table
+from knowledge_nb.export.tables import records_table
 from knowledge_nb.export.verify import Verification
 from knowledge_nb.export.write import ExportReport, export
 from knowledge_nb.notebook import charts_audit  # with the import the charts are registered
@@ -238,6 +242,50 @@ def _plain(type_: Type, value: Any) -> Any:
     return str(value) if type_ == "text" else value
 
 
+_RECORDS = {"search": "hits", "enumerate": "matches", "vocabulary": "words"}
+
+
+def whole_table(frame: ResultFrame) -> Table:
+    """The rows of a frame, which must still be those of its answer, in whatever order.
+
+    Raises
+    ------
+    ExportError
+        Rows were changed, dropped or added in place: it would be told as the answer that it is not.
+    """
+    shown = frame_table(frame, frame.kind)
+    answered = _answered(frame)
+    if answered is not None and _counted(answered) != _counted(shown):
+        raise ExportError(
+            f"the rows of this frame ({len(shown.rows):,}) are not those of its answer "
+            f"({len(answered.rows):,}): it was changed in place. Ask again for the answer, or make "
+            "a plain frame of it, pd.DataFrame(frame), and write that with pandas"
+        )
+    return shown
+
+
+def _answered(frame: ResultFrame) -> Table | None:
+    """The table that the frame was made of; None where only the frame knows it."""
+    result, kind = frame.result, frame.kind
+    if kind in _RECORDS:
+        return records_table(kind, getattr(result, _RECORDS[kind]))
+    if isinstance(result, TableResult):
+        return result.table
+    if isinstance(result, CoverageResult):
+        depth = max((name.count("/") + 1 for name in map(str, frame.columns)), default=1)
+        try:
+            return tables.part(result, kind, depth)
+        except ConfigurationError:
+            return None
+    table = getattr(result, "table", None)
+    made = table() if callable(table) else None
+    return made if isinstance(made, Table) else None
+
+
+def _counted(table: Table) -> tuple[list[str], Counter[str]]:
+    return list(table.columns), Counter(map(repr, plain_rows(table)))
+
+
 def export_frame(frame: ResultFrame, path: str | os.PathLike[str], **options: Any) -> ExportReport:
     """Export a frame; see `ResultFrame.export`."""
     core = frame.__dict__.get("_core")
@@ -250,4 +298,4 @@ def export_frame(frame: ResultFrame, path: str | os.PathLike[str], **options: An
         then = getattr(getattr(result, "completeness", None), "generation", known.generation)
         if then != known.generation:
             corpus = None  # documents as they are now say nothing of an older answer
-    return export(result, frame_table(frame, frame.kind), path, corpus=corpus, **options)
+    return export(result, whole_table(frame), path, corpus=corpus, **options)

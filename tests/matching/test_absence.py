@@ -84,7 +84,9 @@ def test_a_phrase_whose_words_occur(corpus: Corpus) -> None:
 
 def test_markup_between_the_words_of_a_phrase_is_named(corpus: Corpus) -> None:
     """Where a tag or a link target parts two words, the note does not say that they are apart."""
-    corpus.text("a.md", "the <span x='y'>brass</span> ring, a [retention policy](p/r.md) document\n")
+    corpus.text(
+        "a.md", "the <span x='y'>brass</span> ring, a [retention policy](p/r.md) document\n"
+    )
     for query in ('"brass ring"', '"policy document"'):
         text = notes(corpus, query)
         assert "As in the source: a tag, a link target, a footnote mark or a list number" in text
