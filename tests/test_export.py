@@ -649,3 +649,48 @@ def test_a_frame_that_was_changed_is_no_answer(place: Place, tmp_path: Path) -> 
         kb.save("changed", frame)
     assert kb.saved().empty
     assert kb.save("own", pd.DataFrame(frame)).startswith("own: 2 documents")
+
+
+def test_another_store_is_not_asked_in_place_of_the_first(place: Place, tmp_path: Path) -> None:
+    """An empty answer of another corpus is not the same; an index made anew of this one may be."""
+    absent, held = tmp_path / "absent.json", tmp_path / "held.csv"
+    place.kb.enumerate("ransomware").export(absent)
+    place.kb.enumerate("brass").export(held)
+    (tmp_path / "other").mkdir()
+    other = make(tmp_path / "other", {"x.md": "a word\n"})
+    for file in (absent, held):
+        found = other.kb.verify_export(file).result
+        assert (found.same, found.other_store) == (False, True)
+        assert found.headline().startswith("Not to be told: this is another store")
+        assert {each.cause for each in found.differences} <= {"another store"}
+    other.kb.close()
+    place.kb.reset(force=True)
+    place.index()
+    assert place.kb.verify_export(absent).result.same
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("question", {"verb": "enumerate", "arguments": {"query": "brass", "undr": ""}}),
+        ("question", {"verb": ["enumerate"], "arguments": {}}),
+        ("question", {"verb": "enumerate", "arguments": 5}),
+        ("question", {"verb": "coverage", "arguments": {"query": "brass"}}),
+        ("documents", []),
+        ("file", {"format": "csv"}),
+        ("rows", []),
+        ("columns", 7),
+    ],
+)
+def test_a_side_file_of_nonsense_is_refused(
+    place: Place, tmp_path: Path, key: str, value: object
+) -> None:
+    """One readable error, never a trace of ours."""
+    file = tmp_path / "brass.csv"
+    place.kb.enumerate("brass").export(file)
+    beside = tmp_path / "brass.csv.meta.json"
+    meta = json.loads(beside.read_bytes())
+    meta[key] = value
+    beside.write_text(json.dumps(meta))
+    with pytest.raises(ExportError, match="edited since it was written"):
+        place.kb.verify_export(file)

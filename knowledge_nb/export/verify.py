@@ -33,6 +33,14 @@ CHANGED = "changed"
 # What names a row: the first of these that the table has.
 KEYS = ("citation", "path", "word", "term", "group", "heading", "folder", "figure", "rank")
 
+# What a side file must tell.
+NEEDED = frozenset(
+    [
+        *("columns", "rows", "file", "question", "documents", "exported", "generation"),
+        "completeness",
+    ]
+)
+
 DIFFERENCE_COLUMNS: dict[str, Type] = {"row": "text", "change": "text", "cause": "text"}
 
 
@@ -63,6 +71,8 @@ class Verification:
         Verb and query that were asked again.
     side_file_untouched : bool
         The side file says what was written, by its own checksum.
+    other_store : bool
+        The store that was asked is of another corpus than the export.
     """
 
     path: str
@@ -79,6 +89,7 @@ class Verification:
     question: str = ""
     side_file_untouched: bool = True
     completeness: Completeness = field(default_factory=Completeness)
+    other_store: bool = False
 
     def headline(self) -> str:
         """The outcome in words."""
@@ -86,6 +97,8 @@ class Verification:
             return f"Same: {counted(self.rows, 'row')}, as exported {self.exported}."
         if not self.repeatable:
             return "Not asked again: this export holds no question that can be."
+        if self.other_store:
+            return "Not to be told: this is another store than the export was made from."
         if not self.side_file_untouched:
             return "Not to be told: the side file was edited since it was written."
         if not self.differences:
@@ -125,6 +138,19 @@ def verify_export(core: Core, path: str | os.PathLike[str]) -> Verification:
         if core.files.is_ours(file):
             raise ExportTargetError(f"{file} is the store itself, not an export")
     meta = _read_meta(place)
+    genuine = meta.get("checksum") == checksum(meta)
+    try:
+        return _verified(core, place, meta, genuine=genuine)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if genuine:
+            raise
+        raise ExportError(
+            f"{meta_path(place).name} was edited since it was written, and what it holds now "
+            f"cannot be used: {error!r}"
+        ) from error
+
+
+def _verified(core: Core, place: Path, meta: dict[str, Any], *, genuine: bool) -> Verification:
     columns: dict[str, Type] = meta["columns"]
     try:
         digest = hashlib.sha256(place.read_bytes()).hexdigest()
@@ -140,7 +166,6 @@ def verify_export(core: Core, path: str | os.PathLike[str]) -> Verification:
             "The file's bytes are not those that were written"
             + (", its rows are." if rows_untouched else ", and neither are its rows.")
         )
-    genuine = meta.get("checksum") == checksum(meta)
     if not genuine:
         notes.append(
             "The side file is not as it was written, so its question, totals and times, and what "
@@ -148,6 +173,9 @@ def verify_export(core: Core, path: str | os.PathLike[str]) -> Verification:
         )
     question = meta["question"]
     corpus, known = verbs.corpus_of(core)
+    elsewhere = _elsewhere(meta["completeness"] or {}, known)
+    if elsewhere:
+        notes.append(elsewhere)
     ask = asker(question["verb"])
     differences: tuple[Difference, ...] = ()
     if ask is None:
@@ -170,13 +198,15 @@ def verify_export(core: Core, path: str | os.PathLike[str]) -> Verification:
                     "the file was edited, and the answer is another too: which it is, is unknown"
                 )
             differences = tuple(replace(each, cause=edited) for each in differences)
+        if elsewhere:
+            differences = tuple(replace(each, cause="another store") for each in differences)
     same_columns = ask is not None and not any("other columns" in note for note in notes)
     return Verification(
         str(place),
         untouched,
         rows_untouched,
         ask is not None,
-        rows_untouched and genuine and same_columns and not differences,
+        rows_untouched and genuine and same_columns and not differences and not elsewhere,
         len(held),
         str(meta["exported"]),
         meta["generation"],
@@ -186,6 +216,17 @@ def verify_export(core: Core, path: str | os.PathLike[str]) -> Verification:
         _asked(question["verb"], str(meta.get("query", "")), question["arguments"]),
         genuine,
         known,
+        bool(elsewhere),
+    )
+
+
+def _elsewhere(then: dict[str, Any], now: Completeness) -> str:
+    """That the export is of another corpus; an index of the same one may have been made anew."""
+    if then.get("store_id", now.store_id) == now.store_id or then.get("base") == now.base:
+        return ""
+    return (
+        f"This store is another one than the export was made from: its documents lie below "
+        f"{now.base}, those of the export below {then.get('base')}. Name the store with --store."
     )
 
 
@@ -208,8 +249,7 @@ def _read_meta(place: Path) -> dict[str, Any]:
         raise ExportTargetError(f"cannot read {beside}: {error.strerror}") from error
     except ValueError as error:
         raise ExportError(f"{beside} is no JSON: {error}") from error
-    needed = {"columns", "rows", "file", "question", "documents", "exported", "generation"}
-    if not isinstance(meta, dict) or not needed <= meta.keys():
+    if not isinstance(meta, dict) or not meta.keys() >= NEEDED:
         raise ExportError(f"{beside} is not the side file of an export")
     if meta.get("meta_version") != META_VERSION:
         raise ExportError(
