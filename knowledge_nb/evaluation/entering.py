@@ -22,8 +22,8 @@ class Entry:
     ----------
     change : {"k", "window", "lexical_weight", "vector_weight"}
     value : float
-        At which it enters, verified; the smallest k that does; of a weight the shortest number found that does, so that what
-        is printed is what was verified.
+        At which it enters, verified: the smallest k that does; of a weight the shortest number
+        found that does, so that what is printed is what was verified.
     rank : int
         Its rank then.
     """

@@ -102,6 +102,7 @@ class Provenance:
         hashes = {
             "topics_sha256": "topics: other qids or queries there than now",
             "docnos_sha256": "docno: the callable gave other names there than now",
+            "store_id": "store: another one there than now",
         }
         return tuple(
             hashes.get(name) or f"{name}: {mine[name]!r} there, {theirs[name]!r} now"

@@ -240,7 +240,7 @@ def test_an_interrupted_run_of_other_topics_is_not_taken_up(
     assert (tmp_path / "x.run.partial").read_text("utf-8") == kept
 
 
-def test_after_the_index_changed_the_same_call_makes_the_run(
+def test_a_run_that_a_change_of_the_index_stopped_is_begun_anew(
     small: knb.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The advice is to run it again, so that has to work."""
@@ -259,6 +259,29 @@ def test_after_the_index_changed_the_same_call_makes_the_run(
     assert not file.with_name("x.run.partial").exists()
     again = small.run(topics, mode="lexical", save=file)
     assert set(again[again["qid"] == "q"]["docno"]) == {"d.md", "e.md"}
+
+
+def test_what_was_saved_of_an_older_generation_is_refused(
+    small: knb.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finished or not: it is another run, and only `overwrite` replaces it."""
+    monkeypatch.setattr(making, "BATCH", 1)
+    topics, whole, part = {"q": "bread", "r": "tin"}, tmp_path / "x.run", tmp_path / "y.run"
+
+    def stop(done: int, total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    small.run(topics, mode="lexical", save=whole)
+    with pytest.raises(KeyboardInterrupt):
+        small.run(topics, mode="lexical", save=part, progress=stop)
+    (tmp_path / "docs" / "e.md").write_text("More bread.\n", "utf-8")
+    small.index()
+    for file in (whole, part):
+        with pytest.raises(knb.EvaluationError, match=r"made otherwise \(generation: \d+ there"):
+            small.run(topics, mode="lexical", save=file)
+        again = small.run(topics, mode="lexical", save=file, overwrite=True)
+        assert set(again[again["qid"] == "q"]["docno"]) == {"d.md", "e.md"}
 
 
 def test_an_explanation_of_a_degraded_answer_says_so_in_its_text(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -132,6 +133,35 @@ def test_entries_on_any_rankings(
     candidate = chunk in words[:window] or chunk in near[:window]
     if not candidate and any(rank is not None and rank <= k for rank in wider):
         assert "window" in found
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 60), st.sampled_from(["", "w", "n"]))
+def test_no_smaller_k_does(random: Random, k: int, off: str) -> None:
+    """Against every k tried in turn, below, at and beyond the window that grows with it."""
+    words, near = (random.sample(range(90), random.randint(0, 80)) for _ in range(2))
+    weights = (0.0 if off == "w" else random.choice([1.0, 0.2]), 0.0 if off == "n" else 1.0)
+    chunks = random.sample(range(90), 2)
+    situation = Situation(words, near, k, weights, 60, random.choice([None, None, 20]))
+    at = situation.rank(chunks)
+    if at is not None and at <= k:
+        return
+    ranks = (
+        (each, situation.rank(chunks, window=situation.window or max(50, each)))
+        for each in range(k, 91)
+    )
+    smallest = next(((each, rank) for each, rank in ranks if rank and rank <= each), None)
+    found = next((each for each in entries(situation, chunks) if each.change == "k"), None)
+    assert (found and (found.value, found.rank)) == smallest
+
+
+def test_the_k_that_is_printed_is_the_smallest(vectors_kb: knb.KnowledgeBase) -> None:
+    """A tier alone: a document comes in at its rank there, and not one before."""
+    target = "policies/retention.md#0"
+    why = vectors_kb.explain(QUERY, target, mode="fused", weights=(0, 1))
+    assert "With k = 224 it is in, at rank 224." in why.text
+    for k, there in ((223, False), (224, True)):
+        hits = vectors_kb.core.search(QUERY, k=k, mode="fused", weights=(0, 1)).hits
+        assert (target in {hit.citation for hit in hits}) is there
 
 
 def test_in_words(vectors_kb: knb.KnowledgeBase) -> None:

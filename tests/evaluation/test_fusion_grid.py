@@ -60,6 +60,22 @@ def test_what_is_reported_was_not_tuned_on(grid: knb.Run) -> None:
     assert grid.test().topics == 40
 
 
+def test_judged_documents_that_the_index_has_not_are_said(
+    vectors_kb: knb.KnowledgeBase, grid: knb.Run
+) -> None:
+    """In the words of `evaluate`; not where the index has them all."""
+    setting = {"k": [60], "weights": [(1, 1)], "window": [50]}
+    judged = {qid: dict(grades) for qid, grades in read_qrels(QRELS).grades.items()}
+    judged["t01"]["gone.md"] = 1
+    found = vectors_kb.fusion_grid(TOPICS, judged, **setting).result.notes
+    run = vectors_kb.run(TOPICS, mode="lexical", k=10)
+    evaluated = vectors_kb.evaluate(run, judged, "nDCG@10").result.notes
+    note = "Judged but not in the index, so missed by every run: 1 document (gone.md)."
+    assert note in found
+    assert note in evaluated
+    assert not any("not in the index" in each for each in grid.result.notes)
+
+
 def test_the_split_is_seeded() -> None:
     """The same seed gives the same halves, another one others; too few cannot be split."""
     topics, qrels = read_topics(TOPICS), read_qrels(QRELS)

@@ -61,6 +61,27 @@ def test_eval_prints_writes_and_refuses(place: Path) -> None:
     assert "no measure 'nonsense'" in bad.err
 
 
+def test_eval_prints_sums_as_sums(place: Path) -> None:
+    """Under a heading of their own, with the numbers of the record, which says so too."""
+    ask = ("eval", QRELS, "lexical.run", "fused.run", "-m", "AP", "-m", "NumRel", "-m", "NumRet")
+    shown = run_knowledge(*ask, cwd=place)
+    assert shown.status == 0, shown.err
+    means, heading, rest = shown.out.partition("Sums over the topics")
+    assert heading
+    sums = rest.partition("Against lexical")[0]
+    assert "AP" in means
+    assert "NumRe" not in means
+    record = json.loads(run_knowledge(*ask, "--json", cwd=place).out)
+    assert {m["measure"] for m in record["means"] if m["summed"]} == {"NumRel", "NumRet"}
+    rows = [line.split() for line in sums.splitlines() if line.startswith("NumRe")]
+    assert rows == [
+        [m["measure"], m["run"], f"{m['mean']:.4f}", "40"] for m in record["means"] if m["summed"]
+    ]
+    alone = run_knowledge("eval", QRELS, "lexical.run", "-m", "NumRel", cwd=place)
+    assert "Means" not in alone.out
+    assert "Sums over the topics" in alone.out
+
+
 def test_compare_takes_modes_and_files(place: Path) -> None:
     """The same comparison, and as CSV every row."""
     by_mode = run_knowledge("compare", TOPICS, "--limit", "3", cwd=place)
