@@ -63,8 +63,8 @@ class CoverageTerm:
     question : str
         What tells the question from another one: the same words in another order, or in capitals,
         ask the same.
-    members : int
-        Of a group: its terms, each question once.
+    members, unanswered : int
+        Of a group: its terms with an answer, each question once; and those without one.
     bits : int
         Its documents, as a set of the result's universe.
     """
@@ -92,6 +92,7 @@ class CoverageTerm:
     parted_whole: bool = True
     question: str = ""
     members: int = 0
+    unanswered: int = 0
     bits: int = field(default=0, repr=False)
 
     @property
@@ -171,12 +172,17 @@ class CoverageResult:
         """The same for the groups of the list, each the union of its terms, in order of mention.
 
         A term that stands in two groups counts in both. Chunks, places and forms are of terms, and
-        are 0 here; "" groups the terms without one.
+        are 0 here; "" groups the terms without one. A group of which no term was answered has an
+        error, and its counts say nothing.
         """
         members: dict[str, dict[str, CoverageTerm]] = {}
+        unanswered: Counter[str] = Counter()
         for term in self.rows:
-            if not term.error:
-                members.setdefault(term.group, {}).setdefault(term.question, term)
+            held = members.setdefault(term.group, {})
+            if term.error:
+                unanswered[term.group] += 1
+            else:
+                held.setdefault(term.question, term)
         rows = []
         for group, terms in members.items():
             bits = 0
@@ -184,7 +190,15 @@ class CoverageResult:
                 bits |= term.bits
             number = len(terms)
             rows.append(
-                CoverageTerm(group, counted(number, "term"), group, members=number, bits=bits)
+                CoverageTerm(
+                    group,
+                    counted(number, "term"),
+                    group,
+                    members=number,
+                    unanswered=unanswered[group],
+                    error="" if terms else "none of its terms was answered",
+                    bits=bits,
+                )
             )
         return _compared(rows, self.documents)
 

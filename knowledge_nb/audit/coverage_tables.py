@@ -30,6 +30,7 @@ TERM_COLUMNS: dict[str, Type] = {
 GROUP_COLUMNS: dict[str, Type] = {
     "group": "text",
     "terms": "integer",
+    "terms_not_answered": "integer",
     "documents": "integer",
     "unique_documents": "integer",
     "new_documents": "integer",
@@ -70,21 +71,28 @@ def terms_table(result: CoverageResult) -> Table:
 
 
 def groups_table(result: CoverageResult) -> Table:
-    """A row per group, in order of mention: its terms together."""
+    """A row per group, in order of mention: its terms together; no numbers where none was answered.
+
+    What a group's unanswered terms would hit is not in its numbers.
+    """
     rows = tuple(
-        (
-            group.group,
-            group.members,
-            group.documents,
-            group.unique_documents,
-            group.new_documents,
-            group.share,
-            group.overlap_term,
-            group.overlap_documents,
-        )
+        (group.group, group.members, group.unanswered, *_numbers(group))
         for group in result.groups()
     )
     return Table("coverage.groups", dict(GROUP_COLUMNS), rows)
+
+
+def _numbers(group: CoverageTerm) -> tuple[int | float | str | None, ...]:
+    if group.error:
+        return (None, None, None, None, "", None)
+    return (
+        group.documents,
+        group.unique_documents,
+        group.new_documents,
+        group.share,
+        group.overlap_term,
+        group.overlap_documents,
+    )
 
 
 def uncovered_table(result: CoverageResult) -> Table:

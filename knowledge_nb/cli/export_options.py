@@ -125,4 +125,5 @@ def write_export(core: Core, to: ExportTo, result: Any, table: Table, noun: str)
     if report.neutralised:
         cells = "1 cell" if report.neutralised == 1 else f"{report.neutralised:,} cells"
         guarded = f"; {cells} guarded from spreadsheets (--keep-formulas leaves them)"
-    warn(f"knowledge: {report.rows:,} {noun} written to {clean_line(file)}{guarded}")
+    number = f"1 {noun.removesuffix('s')}" if report.rows == 1 else f"{report.rows:,} {noun}"
+    warn(f"knowledge: {number} written to {clean_line(file)}{guarded}")

@@ -21,6 +21,7 @@ from knowledge_nb.notebook.charts import (
     new_figure,
 )
 from knowledge_nb.notebook.charts_statistics import axes_of, empty, part, place_name
+from knowledge_nb.records import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +65,7 @@ def coverage_bars(frame: pd.DataFrame, top: int = 40) -> Figure:
         [term.unique_documents for term in shown],
         title=f"{result.documents_hit:,} of {result.documents:,} documents hit by any term",
         unique_="hit by this term only",
-        note=part(len(shown), len(terms), "terms"),
+        note=_notes(part(len(shown), len(terms), "terms"), _unanswered(result)),
     )
 
 
@@ -114,11 +115,10 @@ def heatmap(frame: pd.DataFrame, depth: int = 1, top: int = 40) -> Figure:
         width=max(4.5, 3.2 + 0.48 * len(folders)), height=max(2.4, 1.6 + 0.26 * len(shown))
     )
     axes = figure.subplots()
-    note = "; ".join(
-        filter(
-            None,
-            (part(len(shown), len(terms), "terms"), part(len(folders), len(masks), "folders")),
-        )
+    note = _notes(
+        part(len(shown), len(terms), "terms"),
+        part(len(folders), len(masks), "folders"),
+        _unanswered(result),
     )
     axes.set_title("Documents by term and folder (· none)", loc="left", fontsize=11, color=INK)
     if note:
@@ -211,7 +211,7 @@ def upset(frame: pd.DataFrame, top: int = 15, terms: int = 12) -> Figure:
     if not rows:
         axes = figure.subplots()
         axes.set_title("Combinations of terms", loc="left", fontsize=11, color=INK)
-        empty(axes, "no term hits any document")
+        empty(axes, _notes("no term hits any document", _unanswered(result)))
         return figure
     above, below = figure.subplots(
         2, 1, sharex=True, height_ratios=[1.6, max(1.0, 0.22 * len(shown))]
@@ -219,12 +219,13 @@ def upset(frame: pd.DataFrame, top: int = 15, terms: int = 12) -> Figure:
     _combination_bars(above, [count for _, count in rows])
     _combination_dots(below, [held for held, _ in rows], shown)
     left = result.documents_hit - covered
-    notes = [
+    note = _notes(
         part(len(rows), len(combinations), "combinations"),
         part(len(shown), len(ranked), "terms"),
         f"{left:,} documents hit by other terms only" if left else "",
-    ]
-    below.set_xlabel("; ".join(filter(None, notes)), fontsize=9, color=INK)
+        _unanswered(result),
+    )
+    below.set_xlabel(note, fontsize=9, color=INK)
     return figure
 
 
@@ -267,7 +268,9 @@ def _combination_dots(axes: Any, combinations: list[int], shown: list[CoverageTe
 def gain(frame: pd.DataFrame) -> Figure:
     """Documents hit by the first terms of the list, and by the smallest cover found."""
     result: CoverageResult = frame.result
-    figure, axes = axes_of("Documents hit, term by term", "terms", "documents hit")
+    figure, axes = axes_of(
+        "Documents hit, term by term", "terms", "documents hit", note=_unanswered(result)
+    )
     terms = result.answered()
     if not terms:
         empty(axes)
@@ -296,14 +299,26 @@ def gain(frame: pd.DataFrame) -> Figure:
 @chart("groups", "coverage.groups")
 def groups(frame: pd.DataFrame) -> Figure:
     """Documents of each group of terms, and those that no other group hits."""
+    result: CoverageResult = frame.result
+    found = [group for group in result.groups() if not group.error]
     return _shared_bars(
-        [name or "(no group)" for name in frame["group"]],
-        [int(number) for number in frame["documents"]],
-        [int(number) for number in frame["unique_documents"]],
+        [group.group or "(no group)" for group in found],
+        [group.documents for group in found],
+        [group.unique_documents for group in found],
         title="Documents by group of terms",
         unique_="hit by this group only",
-        note="",
+        note=_unanswered(result),
     )
+
+
+def _notes(*notes: str) -> str:
+    return "; ".join(filter(None, notes))
+
+
+def _unanswered(result: CoverageResult) -> str:
+    """What a chart cannot show: terms of which nothing is known."""
+    errors = len(result.errors)
+    return f"{counted(errors, 'term')} not answered, and not drawn" if errors else ""
 
 
 def _name(term: CoverageTerm) -> str:

@@ -36,6 +36,9 @@ NULLABLE: dict[str, frozenset[str]] = {
     "saved.list": frozenset({"documents", "generation"}),
     # Of a term that was not answered no number is known.
     "coverage": frozenset(name for name, kind in tables.TERM_COLUMNS.items() if kind == "integer"),
+    "coverage.groups": frozenset(
+        name for name in tables.GROUP_COLUMNS if name.endswith("documents")
+    ),
 }
 
 

@@ -196,6 +196,16 @@ def test_groups_are_unions(place: Place) -> None:
     assert frame["documents"].tolist() == [2, 3]
     assert frame["unique_documents"].tolist() == [0, 1]
     assert frame["terms"].tolist() == [1, 2]
+    # A group without an answer is in the list, and has no numbers.
+    listed = [("brass", "", "a"), ("a OR b", "", "a"), ("x*", "", "b")]
+    frame = place.kb.coverage(listed, by="group")
+    assert frame["group"].tolist() == ["a", "b"]
+    assert frame["terms"].tolist() == [1, 0]
+    assert frame["terms_not_answered"].tolist() == [1, 1]
+    assert frame["documents"].tolist() == [2, pd.NA]
+    assert frame["share"].isna().tolist() == [False, True]
+    drawn = [frame.chart(), place.kb.coverage(listed).chart(), place.kb.coverage(listed).heatmap()]
+    assert all("2 terms not answered" in figure.axes[0].get_xlabel() for figure in drawn)
     with pytest.raises(ConfigurationError):
         place.kb.coverage(listed, by="folder")
 
