@@ -111,7 +111,7 @@ def frame(label: Any) -> pd.DataFrame:
         None,
         object(),
     ],
-    ids=lambda source: repr(source)[:40],
+    ids=lambda source: type(source).__name__,
 )
 def test_what_is_no_judgement_is_refused(source: Any) -> None:
     """It names the value; nothing is read as a grade."""
@@ -153,7 +153,7 @@ ROWS = {"qid": ["q", "q"], "docno": ["a", "b"], "score": [1.0, 2.0]}
         pd.DataFrame({**ROWS, "qid": ["q", None]}),
         pd.DataFrame({**ROWS, "docno": ["a", np.nan]}),
     ],
-    ids=lambda source: repr(source)[:40],
+    ids=lambda source: type(source).__name__,
 )
 def test_what_is_no_run_is_refused(source: Any) -> None:
     """By name, whether alone or in a list."""
