@@ -39,6 +39,7 @@ __all__ = [
     "EXACT_TOKENIZER",
     "LEVEL_MARK",
     "PORTER_TOKENIZER",
+    "TEXT_RULES",
     "UNICODE_VERSION",
     "has_unspaced",
     "index_headings",
@@ -56,6 +57,10 @@ EXACT_TOKENIZER = "unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
 
 UNICODE_VERSION = unicodedata.unidata_version
 """Version of the Unicode data behind `index_text`; an index built under another one may differ."""
+
+TEXT_RULES = "2"
+"""Number of the rules that make of a document what is searched, raised whenever chunking, what is
+taken for markup, or `index_text` changes; an index made by others may answer otherwise."""
 
 LEVEL_MARK = "\uf8f0"
 """Token between the levels of an indexed breadcrumb: made by `index_headings`, never by a text."""

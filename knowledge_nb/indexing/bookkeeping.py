@@ -17,7 +17,7 @@ from knowledge_nb.records import FileEvent, counted
 from knowledge_nb.store.format import read_meta, write_meta
 from knowledge_nb.store.sql import rows
 from knowledge_nb.store.status import utc_now
-from knowledge_nb.text import UNICODE_VERSION
+from knowledge_nb.text import TEXT_RULES, UNICODE_VERSION
 
 GONE = "no longer on disk"
 NOT_TAKEN = "no longer taken by the settings"
@@ -320,13 +320,28 @@ def touch_documents(connection: apsw.Connection, touched: Iterable[tuple[int, in
     connection.executemany(_TOUCH, touched)
 
 
-def note_unicode(connection: apsw.Connection, state: PassState, *, reindex: bool) -> None:
-    """Say that the index follows another Unicode version than this Python.
+def note_rules(connection: apsw.Connection, state: PassState, *, reindex: bool) -> None:
+    """Say that the index follows another Unicode version, or other rules of text, than we do.
 
-    Or pin this one, at the end of a reindex in which every document was read again.
+    Or pin these, at the end of a reindex in which every document was read again.
     """
-    pinned = read_meta(connection).get("unicode_version", UNICODE_VERSION)
-    if pinned == UNICODE_VERSION:
+    meta = read_meta(connection)
+    unicode = meta.get("unicode_version", UNICODE_VERSION)
+    said = []
+    if unicode != UNICODE_VERSION:
+        said.append(
+            f"The index follows Unicode {unicode}, this Python Unicode {UNICODE_VERSION}; words "
+            "with newer characters may be missed."
+        )
+    # A store without the pin was made before there was one.
+    if meta.get("text_rules", "1") != TEXT_RULES and not state.known:
+        write_meta(connection, text_rules=TEXT_RULES)
+    elif meta.get("text_rules", "1") != TEXT_RULES:
+        said.append(
+            "Documents that did not change since were indexed by an earlier release, which read "
+            "markup otherwise; words and phrases beside it may be missed."
+        )
+    if not said:
         return
     kept = state.known.keys() - state.drop.keys()
     if (
@@ -334,10 +349,7 @@ def note_unicode(connection: apsw.Connection, state: PassState, *, reindex: bool
         and not state.stale
         and all(any(root.holds(path) for root in state.roots) for path in kept)
     ):
-        write_meta(connection, unicode_version=UNICODE_VERSION)
+        write_meta(connection, unicode_version=UNICODE_VERSION, text_rules=TEXT_RULES)
     else:
-        state.notes.append(
-            f"The index follows Unicode {pinned}, this Python Unicode {UNICODE_VERSION}; words "
-            "with newer characters may be missed. Run `knowledge index --reindex`"
-            + (" over every folder." if reindex else ".")
-        )
+        fix = "Run `knowledge index --reindex`" + (" over every folder." if reindex else ".")
+        state.notes.append(" ".join([*said, fix]))

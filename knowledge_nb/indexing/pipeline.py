@@ -270,7 +270,7 @@ def run_pass(
             vanished=options.vanished,
         )
         bookkeeping.record_losses(connection, state)
-        bookkeeping.note_unicode(connection, state, reindex=options.reindex)
+        bookkeeping.note_rules(connection, state, reindex=options.reindex)
         if options.erase_replaced and state.drop:
             erasing.mark(connection)
         bookkeeping.record_skips(connection, roots, walk)

@@ -23,7 +23,7 @@ from knowledge_nb.store.lock import WriteLock
 from knowledge_nb.store.mounts import mounted_read_only, network_mount, read_mounts
 from knowledge_nb.store.sql import value
 from knowledge_nb.store.translate import translated
-from knowledge_nb.text import UNICODE_VERSION, has_unspaced
+from knowledge_nb.text import TEXT_RULES, UNICODE_VERSION, has_unspaced
 
 LARGE_LOG = 64 * 1024 * 1024  # four times what a writer lets it grow to
 LITTLE_SPACE = 64 * 1024 * 1024
@@ -264,6 +264,19 @@ def check_unicode(files: StoreFiles) -> Check:
     return Check("Unicode", "fail", f"{said}; newer characters may be missed", REINDEX)
 
 
+def check_rules(files: StoreFiles) -> Check:
+    """The index was made by the rules of text that this release asks by."""
+    name = "text rules"
+    if not is_there(files):
+        return Check(name, "not run", NOTHING)
+    with past_the_gate(files) as connection:
+        pinned = read_meta(connection).get("text_rules", "1")
+    if pinned == TEXT_RULES:
+        return Check(name, "pass", f"version {pinned}")
+    said = f"documents were read by version {pinned} of the rules, and are asked by {TEXT_RULES}"
+    return Check(name, "fail", f"{said}; words and phrases beside markup may be missed", REINDEX)
+
+
 def check_scripts(files: StoreFiles) -> Check:
     """How many documents hold text that is written without spaces."""
     name = "scripts without spaces"
@@ -320,6 +333,7 @@ STORE_CHECKS: tuple[tuple[str, Callable[[StoreFiles], Check]], ...] = (
     ("write lock", check_lock),
     ("removed text erased", check_erased),
     ("Unicode", check_unicode),
+    ("text rules", check_rules),
     ("scripts without spaces", check_scripts),
 )
 """Each with its name, which it has also where it fails or cannot be run."""

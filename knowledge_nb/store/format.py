@@ -20,6 +20,7 @@ from knowledge_nb.errors import (
     StoreTooOldError,
 )
 from knowledge_nb.store.sql import rows, run_script, value
+from knowledge_nb.text import TEXT_RULES
 
 FORMAT_VERSION = 1
 APPLICATION_ID = 0x6B6E6F77  # "know": tells our file from any other SQLite file
@@ -48,6 +49,7 @@ def create_schema(connection: apsw.Connection) -> None:
         generation="0",
         store_id=uuid.uuid4().hex,
         unicode_version=unicodedata.unidata_version,
+        text_rules=TEXT_RULES,
         sqlite_version=apsw.sqlite_lib_version(),
     )
 

@@ -207,6 +207,19 @@ def test_another_unicode_version_fails(filled: Place) -> None:  # noqa: F811
     assert "--reindex" in found.fix
 
 
+def test_an_index_of_an_earlier_release_fails(filled: Place) -> None:  # noqa: F811
+    """Its documents were read by other rules; a pass says so, and a whole reindex mends it."""
+    filled.damage("DELETE FROM meta WHERE key = 'text_rules'")
+    found = checks(filled.core)["text rules"]
+    assert (found.state, "--reindex" in found.fix) == ("fail", True)
+    notes = filled.core.index(filled.folder).notes
+    assert any("by an earlier release" in note for note in notes)
+    assert checks(filled.core)["text rules"].state == "fail"
+    assert filled.core.index(filled.folder, reindex=True).notes == ()
+    assert checks(filled.core)["text rules"].state == "pass"
+    assert filled.core.index(filled.folder).notes == ()
+
+
 def test_documents_without_spaces_are_counted(filled: Place) -> None:  # noqa: F811
     """How many documents hold text in which words are not told apart."""
     filled.write("ja.md", "# 日本\n\n今日は良い天気です。")
