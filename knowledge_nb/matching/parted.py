@@ -34,12 +34,13 @@ _NEAR = (
     " LIMIT :most"
 )
 _PATHS = "SELECT path FROM documents WHERE id IN (SELECT value FROM json_each(?)) ORDER BY path"
+# Every part is bounded, or ends where another may begin, so that no text costs more than its length.
 _MARKUP = re.compile(
     # Targets of links, with what some dialects write behind them; labels; footnote marks.
     r"(?<!\\)\](?:\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*(?:\n[^()\n]+)?\)|\[[^\]\n]*\])"
-    r"(?:\{[^{}\n]*\})?|\[\^[^\]\n]+\]"
+    r"(?:\{[^{}\n]*\})?|\[\^[^\]\n]{1,200}\]"
     # Comments and tags, but not an address between angle brackets, which is read as it is.
-    r"|<!--.*?-->|</?[A-Za-z][A-Za-z0-9-]*(?:[\s/][^<>]*)?>"
+    r"|<!--.{0,800}?-->|</?[A-Za-z][A-Za-z0-9-]*(?:[\s/][^<>]*)?>"
     # Numbers of list items.
     r"|^[ \t>]*\d{1,9}[.)](?=[ \t])",
     re.MULTILINE | re.DOTALL,

@@ -225,3 +225,10 @@ def test_too_many_candidates_are_said(corpus: Corpus, monkeypatch: pytest.Monkey
     assert [(each.paths, each.whole) for each in result.parted] == [((), False)]
     assert "was not looked at everywhere" in " ".join(result.notes)
     assert corpus.enumerate('"brass ring"', under="z.md").parted[0].paths == ("z.md",)
+
+
+@pytest.mark.parametrize("unit", ["[^", "<!--", "](", "](a(b)", "<a ", "1. "])
+def test_a_text_of_broken_markup_comes_to_an_end(corpus: Corpus, unit: str) -> None:
+    """The search for what markup hides is bounded in what it reads at every place."""
+    corpus.text("a.md", f"```\nbrass {unit * 4_000} ring\n```\n")
+    assert corpus.enumerate('"brass ring"').matched == 0
