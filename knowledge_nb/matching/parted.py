@@ -34,7 +34,7 @@ _NEAR = (
     " LIMIT :most"
 )
 _PATHS = "SELECT path FROM documents WHERE id IN (SELECT value FROM json_each(?)) ORDER BY path"
-# Every part is bounded, or ends where another may begin, so that no text costs more than its length.
+# Every part is bounded, or ends where another may begin: no text costs more than its length.
 _MARKUP = re.compile(
     # Targets of links, with what some dialects write behind them; labels; footnote marks.
     r"(?<!\\)\](?:\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*(?:\n[^()\n]+)?\)|\[[^\]\n]*\])"
