@@ -162,7 +162,7 @@ class Completeness:
         return " ".join(parts)
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str = "document") -> str:
     """A number with its noun, in the singular for 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 

@@ -12,13 +12,12 @@ import apsw
 from knowledge_nb.audit.term_list import ListedTerm
 from knowledge_nb.audit.universe import Universe, read_universe, smallest_cover, to_bits
 from knowledge_nb.errors import QueryError
-from knowledge_nb.matching.absence import counted
 from knowledge_nb.matching.lexicon import LexiconCache
 from knowledge_nb.matching.parted import parted
 from knowledge_nb.matching.postings import Postings
 from knowledge_nb.matching.query import ParsedQuery, parse, printable
 from knowledge_nb.matching.sets import QuerySet, match_queries
-from knowledge_nb.records import Completeness, Status
+from knowledge_nb.records import Completeness, Status, counted
 from knowledge_nb.retrieval.under import resolve
 
 
@@ -278,7 +277,7 @@ def coverage(
                 compiled=query.compiled,
                 question=question,
                 duplicate_of="" if earlier == number else printable(listed[earlier].term),
-                left_out=_dropped(query),
+                left_out=query.left_out,
                 notes=" ".join(filter(None, (_notes(query), answers[question].notes))),
             )
         )
@@ -297,7 +296,7 @@ def _parse(term: str) -> ParsedQuery | str:
         return str(error)
     if parsed.terms:
         return parsed
-    return f"Nothing of it can be searched: {_dropped(parsed) or 'it is blank'}."
+    return f"Nothing of it can be searched: {parsed.left_out or 'it is blank'}."
 
 
 def _question(query: ParsedQuery) -> str:
@@ -312,12 +311,8 @@ def _is_parsed(query: ParsedQuery | str) -> TypeGuard[ParsedQuery]:
 def _notes(query: ParsedQuery) -> str:
     notes = list(query.notes)
     if query.dropped:
-        notes.insert(0, f"Left out of the question: {_dropped(query)}.")
+        notes.insert(0, f"Left out of the question: {query.left_out}.")
     return " ".join(notes)
-
-
-def _dropped(query: ParsedQuery) -> str:
-    return ", ".join(f"`{text}` ({reason})" for text, reason in query.dropped)
 
 
 def _counts(found: QuerySet, places: dict[int, int]) -> CoverageTerm:

@@ -121,9 +121,8 @@ def match_set_of(core: Core, kind: type[Set], query: str, *, under: str = "") ->
             lexicon = core.lexicon().get(completeness)
             (found,) = match_queries(postings, lexicon, [parsed])
             bits = to_bits(found.documents, universe.places())
-            dropped = ", ".join(f"`{term}` ({reason})" for term, reason in parsed.dropped)
-            if dropped:
-                notes.insert(0, f"Left out of the question: {dropped}.")
+            if parsed.dropped:
+                notes.insert(0, f"Left out of the question: {parsed.left_out}.")
             notes += [each.note() for each in parted(postings, found.matches)]
             if scope.unknown:
                 notes.append(scope.note())

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation.qrels import Qrels
-from knowledge_nb.evaluation.runs import RunRecord, counted
+from knowledge_nb.evaluation.runs import RunRecord
+from knowledge_nb.records import counted
 
 
 def asked(runs: Mapping[str, RunRecord], qrels: Qrels) -> tuple[str, ...]:

@@ -12,9 +12,9 @@ from knowledge_nb.evaluation.asked import some
 from knowledge_nb.evaluation.making import make_run
 from knowledge_nb.evaluation.names import docnos_by_qid, matched
 from knowledge_nb.evaluation.overlap import PERSISTENCE, jaccard, overlap, rbo, tau
-from knowledge_nb.evaluation.runs import RunRecord, as_run, counted, refuse_degraded
+from knowledge_nb.evaluation.runs import RunRecord, as_run, refuse_degraded
 from knowledge_nb.evaluation.states import state_notes
-from knowledge_nb.records import Mode
+from knowledge_nb.records import Mode, counted
 from knowledge_nb.retrieval.lexical import CANDIDATES
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from knowledge_nb.evaluation.asked import some
 from knowledge_nb.evaluation.qrels import Qrels
-from knowledge_nb.evaluation.runs import counted
 from knowledge_nb.evaluation.trec import encode_docno
-from knowledge_nb.records import Completeness, Mode
+from knowledge_nb.records import Completeness, Mode, counted
 
 
 def coverage_notes(known: Completeness, mode: Mode) -> tuple[str, ...]:

@@ -13,9 +13,10 @@ from knowledge_nb.evaluation.coverage import unknown_notes
 from knowledge_nb.evaluation.measures import DEFAULT, Ties, Values, is_coverage
 from knowledge_nb.evaluation.names import matched
 from knowledge_nb.evaluation.qrels import Qrels, read_qrels
-from knowledge_nb.evaluation.runs import RunRecord, counted, named_runs, refuse_degraded
+from knowledge_nb.evaluation.runs import RunRecord, named_runs, refuse_degraded
 from knowledge_nb.evaluation.significance import Paired, holm, interval, paired
 from knowledge_nb.evaluation.states import state_notes
+from knowledge_nb.records import counted
 
 
 @dataclass(frozen=True, slots=True)

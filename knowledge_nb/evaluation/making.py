@@ -19,9 +19,9 @@ from knowledge_nb.evaluation.coverage import coverage_notes
 from knowledge_nb.evaluation.docnos import DocnoRule, docnos, rule_name
 from knowledge_nb.evaluation.questions import Question, embed_all
 from knowledge_nb.evaluation.resume import Progress, Saved
-from knowledge_nb.evaluation.runs import Outcome, Provenance, Ranking, RunRecord, counted
+from knowledge_nb.evaluation.runs import Outcome, Provenance, Ranking, RunRecord
 from knowledge_nb.evaluation.topics import read_topics
-from knowledge_nb.records import Mode
+from knowledge_nb.records import Mode, counted
 from knowledge_nb.refusals import require_documents
 from knowledge_nb.retrieval import lexical, vector
 from knowledge_nb.retrieval.fusion import RRF_K, check_fusion, fuse

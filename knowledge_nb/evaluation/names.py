@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from knowledge_nb.evaluation.runs import RunRecord, counted
+from knowledge_nb.evaluation.runs import RunRecord
 from knowledge_nb.evaluation.trec import decode_docno, encode_docno
+from knowledge_nb.records import counted
 
 
 def matched(

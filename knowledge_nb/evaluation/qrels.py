@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation.given import is_missing, name_of, whole_of
-from knowledge_nb.evaluation.runs import counted
+from knowledge_nb.records import counted
 
 _FORMS: Final = (
     "a TREC qrels file, a frame with qid, docno and label, a mapping of qid to docno to grade, or "

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from knowledge_nb.errors import EvaluationError
 from knowledge_nb.evaluation.given import is_missing, name_of, number_of, whole_of
+from knowledge_nb.records import counted
 
 Ranking = tuple[tuple[str, float], ...]  # (docno, score), best first, rank 1 first
 
@@ -212,11 +213,6 @@ class RunRecord:
     def cut(self, k: int) -> RunRecord:
         """The same run to depth k."""
         return replace(self, rankings={q: ranking[:k] for q, ranking in self.rankings.items()})
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, for notes."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def as_run(source: Any, name: str = "") -> RunRecord:

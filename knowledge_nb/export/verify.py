@@ -23,8 +23,7 @@ from knowledge_nb.export.files import decode
 from knowledge_nb.export.question import question_of
 from knowledge_nb.export.tables import records_table
 from knowledge_nb.export.write import META_SUFFIX, META_VERSION, checksum, meta_path
-from knowledge_nb.matching.absence import counted
-from knowledge_nb.records import Completeness
+from knowledge_nb.records import Completeness, counted
 
 if TYPE_CHECKING:
     from knowledge_nb.core import Core
@@ -178,11 +177,13 @@ def _verified(core: Core, place: Path, meta: dict[str, Any], *, genuine: bool) -
         notes.append(elsewhere)
     ask = asker(question["verb"])
     differences: tuple[Difference, ...] = ()
+    same_columns = False
     if ask is None:
         notes.append("It was made from a frame whose question is not noted.")
     else:
         table = ask(core, **question["arguments"])
-        if list(table.columns) != list(columns):
+        same_columns = list(table.columns) == list(columns)
+        if not same_columns:
             new = [name for name in table.columns if name not in columns]
             notes.append(
                 "The answer has other columns now"
@@ -200,7 +201,6 @@ def _verified(core: Core, place: Path, meta: dict[str, Any], *, genuine: bool) -
             differences = tuple(replace(each, cause=edited) for each in differences)
         if elsewhere:
             differences = tuple(replace(each, cause="another store") for each in differences)
-    same_columns = ask is not None and not any("other columns" in note for note in notes)
     return Verification(
         str(place),
         untouched,

@@ -334,9 +334,10 @@ def note_rules(connection: apsw.Connection, state: PassState, *, reindex: bool) 
             "with newer characters may be missed."
         )
     # A store without the pin was made before there was one.
-    if meta.get("text_rules", "1") != TEXT_RULES and not state.known:
+    other_rules = meta.get("text_rules", "1") != TEXT_RULES
+    if other_rules and not state.known:
         write_meta(connection, text_rules=TEXT_RULES)
-    elif meta.get("text_rules", "1") != TEXT_RULES:
+    elif other_rules:
         said.append(
             "Documents that did not change since were indexed by an earlier release, which read "
             "markup otherwise; words and phrases beside it may be missed."

@@ -13,15 +13,11 @@ from knowledge_nb.matching.nearest import nearest
 from knowledge_nb.matching.postings import Postings, phrase
 from knowledge_nb.matching.query import Term
 from knowledge_nb.matching.terms import TermMatch
+from knowledge_nb.records import counted
 
 MAX_EXPLAINED = 5
 MAX_PAIRS = 3
 _PLACE = {"": "document", "heading": "heading", "body": "body"}
-
-
-def counted(number: int, noun: str = "document") -> str:
-    """A number with its noun."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def intersection(matches: Iterable[TermMatch]) -> set[int]:

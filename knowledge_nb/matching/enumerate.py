@@ -15,14 +15,14 @@ import apsw
 
 from knowledge_nb.citation import ORDINAL_BITS, citation
 from knowledge_nb.errors import QueryError
-from knowledge_nb.matching.absence import Absence, counted
+from knowledge_nb.matching.absence import Absence
 from knowledge_nb.matching.lexicon import LexiconCache
 from knowledge_nb.matching.parted import parted
 from knowledge_nb.matching.postings import Postings
 from knowledge_nb.matching.query import ParsedQuery, parse, printable
 from knowledge_nb.matching.sets import query_set
 from knowledge_nb.matching.terms import TermMatch, TermMatcher
-from knowledge_nb.records import Completeness, DocumentMatch, EnumerateResult, Status
+from knowledge_nb.records import Completeness, DocumentMatch, EnumerateResult, Status, counted
 from knowledge_nb.retrieval.under import Under, resolve
 from knowledge_nb.store.sql import rows
 from knowledge_nb.telemetry import step
@@ -201,10 +201,7 @@ def _documents(connection: apsw.Connection, matches: Sequence[TermMatch]) -> lis
 
 
 def _dropped_notes(parsed: ParsedQuery) -> list[str]:
-    if not parsed.dropped:
-        return []
-    shown = ", ".join(f"`{term}` ({reason})" for term, reason in parsed.dropped)
-    return [f"Left out of the question: {shown}."]
+    return [f"Left out of the question: {parsed.left_out}."] if parsed.dropped else []
 
 
 def _form_notes(matches: Sequence[TermMatch]) -> list[str]:

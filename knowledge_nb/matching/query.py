@@ -107,6 +107,11 @@ class ParsedQuery:
     notes: tuple[str, ...] = ()
 
     @property
+    def left_out(self) -> str:
+        """What is not searched, each with its reason, in one line; "" for nothing."""
+        return ", ".join(f"`{text}` ({reason})" for text, reason in self.dropped)
+
+    @property
     def compiled(self) -> str:
         """The terms in this language, every one quoted; "" for none."""
         return " ".join(term.compiled for term in self.terms)

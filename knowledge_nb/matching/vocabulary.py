@@ -8,10 +8,9 @@ from dataclasses import replace
 import apsw
 
 from knowledge_nb.errors import QueryError
-from knowledge_nb.matching.absence import counted
 from knowledge_nb.matching.lexicon import LexiconCache
 from knowledge_nb.matching.query import printable
-from knowledge_nb.records import Completeness, Status, VocabularyResult, Word
+from knowledge_nb.records import Completeness, Status, VocabularyResult, Word, counted
 from knowledge_nb.text import has_unspaced, tokens
 
 
